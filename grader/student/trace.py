@@ -1,0 +1,157 @@
+"""What can be seen of a student's code while it runs, told as plain facts.
+
+Nothing here is believed when it comes to the verdict: it explains numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import types
+from typing import Any
+
+import torch
+
+_MAX_TEXT = 2000
+_MAX_EVENTS = 200
+
+#: Audit events that an exercise on a backward pass has no use for.
+_EVENTS = frozenset(
+    "builtins.input os.exec os.fork os.forkpty os.kill os.killpg os.posix_spawn os.putenv os.remove "
+    "os.rename os.rmdir os.spawn os.system pty.spawn shutil.rmtree signal.pthread_kill "
+    "socket.bind socket.connect socket.getaddrinfo subprocess.Popen sys.addaudithook".split()
+)
+_SECRETS = ("solution", "/etc/", "/proc/", ".ssh", "gradebook", "exercises", "grader")
+
+
+def describe(value: Any) -> dict[str, Any]:
+    """Say what kind of value this is, without trusting any method of its own."""
+    kind = type(value)
+    if value is None:
+        return {"kind": "none"}
+    if kind is torch.Tensor or issubclass(kind, torch.Tensor):
+        plain = value if kind is torch.Tensor else torch.Tensor.as_subclass(value, torch.Tensor)
+        return {
+            "kind": "tensor",
+            "plain": kind in (torch.Tensor, torch.nn.Parameter),
+            "type": _text(kind.__name__, 80),
+            "shape": list(plain.shape),
+            "dtype": str(plain.dtype).removeprefix("torch."),
+            "requires_grad": plain.requires_grad,
+            "strided": plain.layout == torch.strided and plain.device.type == "cpu",
+        }
+    if kind in (tuple, list):
+        return {
+            "kind": kind.__name__,
+            "length": len(value),
+            "items": [describe(item) for item in value[:4]],
+        }
+    if kind in (int, float, bool, complex):
+        return {"kind": "number", "type": kind.__name__}
+    if isinstance(value, types.FunctionType | types.MethodType | types.BuiltinFunctionType):
+        return {"kind": "function"}
+    return {"kind": "other", "type": _text(kind.__name__, 80), "module": _text(kind.__module__, 80)}
+
+
+def describe_error(error: BaseException, path: str) -> dict[str, Any]:
+    """An exception as facts: its type, its text (cut), and its lines in the file at `path`."""
+    try:
+        message = _text(str(error), _MAX_TEXT)
+    except BaseException:  # a hostile __str__
+        message = "(its text can't be read)"
+    where = []
+    trace = error.__traceback__
+    while trace is not None and len(where) < 2000:
+        code = trace.tb_frame.f_code
+        if code.co_filename == path:
+            where.append([trace.tb_lineno, code.co_name])
+        trace = trace.tb_next
+    facts: dict[str, Any] = {
+        "type": _text(type(error).__name__, 80),
+        "bases": [_text(base.__name__, 80) for base in type(error).__mro__],
+        "message": message,
+        "where": where[:3] + where[3:][-3:],
+    }
+    if isinstance(error, ImportError):
+        facts["missing"] = _text(str(error.name), 80)
+    return facts
+
+
+def _text(value: object, size: int) -> str:
+    text = str.__str__(value) if isinstance(value, str) else ""
+    return text[:size]
+
+
+class Calls:
+    """Context that notes which functions of one file run, and what two of them return.
+
+    ``watched`` maps a code object to a name; ``returned[name]`` describes the
+    last value that it returned.
+    """
+
+    def __init__(self, path: str, watched: dict[types.CodeType, str]) -> None:
+        self.path, self.watched = path, watched
+        self.ran: set[str] = set()
+        self.returned: dict[str, dict[str, Any]] = {}
+
+    def __enter__(self) -> Calls:
+        self._before = sys.getprofile()
+        sys.setprofile(self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(self._before)
+
+    def _note(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename == self.path:
+            self.ran.add(code.co_qualname)
+        elif event == "return" and code in self.watched:
+            self.returned[self.watched[code]] = describe(arg)
+
+    def facts(self) -> dict[str, Any]:
+        """What was noted, JSON-ready."""
+        return {"ran": sorted(self.ran)[:100], "returned": self.returned}
+
+
+class Events:
+    """An audit hook that tells what student code does to the system, line by line.
+
+    Each event is written before the act, so that even an act that ends this
+    process is known.
+    """
+
+    def __init__(self, fd: int, scratch: str) -> None:
+        self.fd, self.scratch, self.count, self.on = fd, scratch, 0, False
+        sys.addaudithook(self._hook)
+
+    def _hook(self, event: str, args: tuple[Any, ...]) -> None:
+        if not self.on or self.count >= _MAX_EVENTS:
+            return
+        if event == "open":
+            detail = self._suspicious_open(args)
+        elif event in _EVENTS:
+            detail = ", ".join(_text(repr(a), 200) for a in args if type(a) in (str, int, list, tuple))
+        else:
+            return
+        if detail is None:
+            return
+        self.count += 1
+        os.write(self.fd, json.dumps([event, detail]).encode() + b"\n")
+
+    def _suspicious_open(self, args: tuple[Any, ...]) -> str | None:
+        path, _, flags = (*args, None, None, None)[:3]
+        if type(path) is bytes:
+            path = os.fsdecode(path)
+        if type(path) is not str:
+            return None
+        place = os.path.abspath(path)
+        inside = place.startswith((self.scratch + "/", "/dev/null"))
+        writes = bool(type(flags) is int and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
+        if writes and not inside:
+            return f"write {place[:200]}"
+        library = "/site-packages/" in place or "/lib/python" in place
+        if not inside and not library and any(word in place for word in _SECRETS):
+            return f"read {place[:200]}"
+        return None
