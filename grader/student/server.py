@@ -192,7 +192,7 @@ class Student:
         self.stage = "backward"
         for turn in range(repeat):
             (grad,) = torch.autograd.grad(loss, x, retain_graph=True, allow_unused=True)
-            self._tell(out, facts, f"grad{turn}", grad, copy=True)
+            self._tell(out, facts, f"grad{turn}", grad)
         self._tell(out, facts, "x", x)
         self._tell(out, facts, "grad_output", grad_output)
 
@@ -241,7 +241,7 @@ class Student:
         x = _laid_out(tensors["x"], layout)
         self.stage = "cube_grad"
         for turn in range(repeat):
-            self._tell(out, facts, f"grad{turn}", self.helper(x), copy=True)
+            self._tell(out, facts, f"grad{turn}", self.helper(x))
         self._tell(out, facts, "x", x)
         facts["x_requires_grad"] = x.requires_grad
         facts["x_has_grad"] = x.is_leaf and x.grad is not None
@@ -257,13 +257,13 @@ class Student:
         self.stage = "forward"
         return self.cube.apply(x)
 
-    def _tell(self, out: Tensors, facts: Facts, name: str, value: Any, *, copy: bool = False) -> None:
+    def _tell(self, out: Tensors, facts: Facts, name: str, value: Any) -> None:
         facts.setdefault("values", {})[name] = about = describe(value)
         if about["kind"] in ("tuple", "list") and about["length"]:
             value, about = value[0], about["items"][0]
         if about["kind"] == "tensor" and about["strided"]:
             plain = torch.Tensor.as_subclass(value, torch.Tensor).detach()
-            out[name] = plain.clone() if copy else plain
+            out[name] = plain.clone()  # as it is now: later calls may change it
 
 
 def _clean_interpreter(path: str) -> None:

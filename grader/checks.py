@@ -1,0 +1,302 @@
+"""The checks in teaching order, and how what was observed earns points.
+
+Asking and judging are two steps: `observe` puts every question to the student's
+process, `judge` turns the answers into results. Nothing is asked twice.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.autograd.gradcheck import GradcheckError
+
+from grader.questions import Examiner, Finding, Outcome, Question, ask
+from grader.records import CheckResult, Exercise
+from grader.student.process import Answer, Student, StudentEnded
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: its name in reports, what it promises, and what it rests on."""
+
+    name: str
+    title: str
+    max_points: float
+    rests_on: tuple[str, ...]
+
+
+#: `{c}`, `{h}` and `{f}` stand for the exercise's class, helper and formula.
+CHECKS = (
+    Check("load", "The file loads and defines {c} and {h}", 0, ()),
+    Check("forward", "{c}.apply(x) is {f}: values, shape, dtype", 2, ("load",)),
+    Check("helper", "{h}(x) is the gradient of {c}.apply(x).sum()", 3, ("forward",)),
+    Check("backward", "backward, for random grad_output and in gradcheck", 3, ("forward",)),
+    Check("contract", "The contract: nothing changed, all shapes, dtypes, graphs", 2, ("backward",)),
+)
+MAX_SCORE = sum(check.max_points for check in CHECKS)
+
+
+def public_name(name: str, exercise: Exercise) -> str:
+    """The name of a check in reports: the helper's check bears the helper's name."""
+    return exercise.helper_name if name == "helper" else name
+
+
+def unchecked(exercise: Exercise, first_message: str) -> tuple[CheckResult, ...]:
+    """The results when nothing could be asked: the gate failed, the rest was skipped."""
+    return _results(exercise, lambda check: first_message if check.name == "load" else "")
+
+
+@dataclass
+class Observations:
+    """All that one run has seen of a student's code."""
+
+    exercise: Exercise
+    load: Answer | None = None
+    ended: StudentEnded | None = None
+    forward: list[Outcome] = field(default_factory=list)
+    backward: list[Outcome] = field(default_factory=list)
+    contract: list[Outcome] = field(default_factory=list)
+    helper: list[Outcome] = field(default_factory=list)
+    #: The text of torch's complaint, "" where gradcheck passed, None where it did not run.
+    gradcheck: str | None = None
+    second: Outcome | None = None
+    changed_in_place: Outcome | None = None
+    farewell: Answer | None = None
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the file could be imported and defines what it should."""
+        return gate_problem(self) is None
+
+    def findings(self, name: str) -> list[Finding]:
+        """What is wrong in the answers of one check."""
+        return [o.finding for o in getattr(self, name) if o.finding]
+
+
+def observe(student: Student, exercise: Exercise, source: bytes, seed: Callable[[], int]) -> tuple[Observations, int]:
+    """Load the file, then ask everything; `seed` is drawn once the code has been loaded.
+
+    The helper comes last: what it breaks should not count against Cube.
+    """
+    seen = Observations(exercise)
+    try:
+        seen.load = student.ask(
+            "load",
+            source=torch.frombuffer(bytearray(source), dtype=torch.uint8),
+            class_name=exercise.class_name,
+            helper_name=exercise.helper_name,
+        )
+    except StudentEnded as ended:
+        seen.ended = ended
+    number = seed()
+    if not seen.loaded:
+        return seen, number
+    examiner = Examiner(exercise, number)
+    plan = {name: getattr(examiner, name)() for name in ("forward", "backward", "contract", "helper")}
+    for name in ("forward", "backward"):
+        _ask_all(student, plan[name], getattr(seen, name))
+    if not seen.findings("forward") and not seen.findings("backward"):
+        seen.gradcheck = _gradcheck(student, examiner)
+    for name in ("contract", "helper"):
+        _ask_all(student, plan[name], getattr(seen, name))
+    seen.second = ask(student, examiner.second())
+    seen.changed_in_place = ask(student, examiner.changed_in_place())
+    try:
+        seen.farewell = student.ask("farewell")
+    except StudentEnded as ended:
+        seen.ended = ended
+    return seen, number
+
+
+def _ask_all(student: Student, questions: list[Question], outcomes: list[Outcome]) -> None:
+    for question in questions:
+        outcomes.append(ask(student, question))
+        if outcomes[-1].ended:
+            return
+
+
+def judge(seen: Observations) -> tuple[CheckResult, ...]:
+    """The results of all checks, in teaching order."""
+    return _results(seen.exercise, lambda check: _problem(check.name, seen))
+
+
+def _results(
+    exercise: Exercise, problem: Callable[[Check], str | Finding]
+) -> tuple[CheckResult, ...]:
+    """Run down the table: a check fails with its problem, or is skipped, or earns its points."""
+    names = {"c": exercise.class_name, "h": exercise.helper_name, "f": exercise.formula}
+    results: dict[str, CheckResult] = {}
+    for check in CHECKS:
+        name, title = public_name(check.name, exercise), check.title.format(**names)
+        blocking = next((results[n] for n in check.rests_on if results[n].status != "pass"), None)
+        if blocking:
+            words = "the file could not be loaded" if blocking.name == "load" else f"{blocking.name} is not right yet"
+            result = CheckResult(name, title, "skipped", 0, check.max_points, f"not checked, because {words}")
+        else:
+            found = problem(check)
+            if not found:
+                result = CheckResult(name, title, "pass", check.max_points, check.max_points)
+            elif isinstance(found, str):
+                result = CheckResult(name, title, "fail", 0, check.max_points, found)
+            else:
+                message = describe(found, exercise)
+                result = CheckResult(name, title, "fail", 0, check.max_points, message, found.worst)
+        results[check.name] = result
+    return tuple(results.values())
+
+
+def _problem(name: str, seen: Observations) -> str | Finding:
+    """What is wrong in one check: the finding that says most, or words, or "" for nothing."""
+    if name == "load":
+        return gate_problem(seen) or ""
+    findings = seen.findings(name)
+    if findings:
+        return findings[0]
+    if not getattr(seen, name):
+        return "not reached: your code had ended its process by then"
+    if name == "backward" and seen.gradcheck:
+        return "torch.autograd.gradcheck, in float64, does not agree"
+    return ""
+
+
+def gate_problem(seen: Observations) -> str | None:
+    """Why nothing further can be checked, or None."""
+    c, h = seen.exercise.class_name, seen.exercise.helper_name
+    if seen.load is None:
+        return ending_words(seen.ended, "import") if seen.ended and seen.ended.stage == "load" else "the file was not loaded"
+    if seen.load.error:
+        return f"importing the file raised {error_words(seen.load.error)}"
+    facts = seen.load.facts
+    about, helper = facts.get("class"), facts.get("helper")
+    if not isinstance(about, dict) or not isinstance(helper, dict):
+        return "the file was not loaded"
+    if about.get("defined") is not True:
+        return f"the file defines no {c}"
+    if about.get("is_class") is not True:
+        return f"{c} is not a class"
+    if about.get("is_function") is not True:
+        return f"{c} is not a torch.autograd.Function"
+    if helper.get("defined") is not True:
+        return f"the file defines no {h}"
+    if helper.get("callable") is not True:
+        return f"{h} is not a function"
+    return None
+
+
+_WHERE = {"forward": "forward", "backward": "backward", "helper": "{h}", "load": "the import"}
+_ENDINGS = {
+    "cpu": "{s} did not end within 10 s of CPU time",
+    "wall": "{s} did not end within 30 s",
+    "memory": "{s} took more memory than allowed",
+    "output": "{s} printed more than 64 MiB",
+    "processes": "{s} started too many processes",
+    "exit": "{s} ended the whole process (exit status {n})",
+    "signal": "{s} crashed the process (signal {n})",
+    "protocol": "{s} sent an answer that can't be read",
+}
+
+
+def ending_words(ended: StudentEnded, stage: str) -> str:
+    """How the student's process came to its end, in words."""
+    words = _ENDINGS.get(ended.why, "{s} ended the process that was watching it")
+    return words.format(s=stage, n=abs(ended.code))
+
+
+def error_words(error: dict[str, Any]) -> str:
+    """An exception in a few words; its text is the student's or torch's, cut."""
+    message = str(error.get("message", "")).strip().splitlines()
+    first = message[0][:160] if message else ""
+    return f"{error.get('type')}: {first}" if first else str(error.get("type"))
+
+
+def describe(finding: Finding, exercise: Exercise) -> str:
+    """One finding in a short sentence."""
+    words, kind = finding.question.words, finding.kind
+    name = _value_name(finding, exercise)
+    about = finding.facts.get("about", {})
+    error = finding.facts.get("error")
+    if kind == "ended" and finding.ended:
+        stage = {"helper": exercise.helper_name}.get(finding.ended.stage, finding.ended.stage)
+        return f"{words}: " + ending_words(finding.ended, stage)
+    if kind == "error" and isinstance(error, dict):
+        return f"{words}: {error.get('stage')} raised {error_words(error)}"
+    if kind == "builtin":
+        return f"{words}: the result doesn't come from {exercise.class_name}; backward never runs"
+    if kind == "missing":
+        return f"{words}: {name} is {kind_words(about)}, not a tensor"
+    if kind == "subclass":
+        return f"{words}: {name} is a {about.get('type')}, not a plain tensor"
+    expected = finding.question.expected[finding.output]
+    if kind == "shape":
+        return f"{words}: {name} has shape {about.get('shape')}, expected {list(expected.shape)}"
+    if kind == "dtype":
+        return f"{words}: {name} has dtype {about.get('dtype')}, expected {str(expected.dtype)[6:]}"
+    if kind == "changed":
+        return f"{words}: {name} was changed in place"
+    return f"{words}: {name} is off at {finding.worst.index if finding.worst else ''}".replace("()", "its element")
+
+
+def _value_name(finding: Finding, exercise: Exercise) -> str:
+    output = finding.output
+    if output.startswith("grad") and output != "grad_output":
+        is_helper = finding.question.operation == "helper"
+        return f"{exercise.helper_name}(x)" if is_helper else "the gradient of x"
+    return {"y": f"{exercise.class_name}.apply(x)"}.get(output, output)
+
+
+def kind_words(about: dict[str, Any]) -> str:
+    """What a value is, in words, from its description."""
+    kind = about.get("kind")
+    if kind in ("tuple", "list"):
+        return f"a {kind} of {about.get('length')}"
+    return {None: "nothing", "none": "None", "number": "a plain number", "function": "a function"}.get(
+        kind, f"a {about.get('type', kind)}"
+    )
+
+
+# gradcheck, on a proxy
+
+
+class _ProxyError(Exception):
+    pass
+
+
+def _gradcheck(student: Student, examiner: Examiner) -> str:
+    """Run torch's own gradcheck here, on a Function that asks the student's process."""
+
+    def numbers(operation: str, output: str, **given: Any) -> torch.Tensor:
+        answer = student.ask(operation, **given)
+        tensor = answer.tensors.get(output)
+        wanted = given["x"]
+        if tensor is None or tensor.shape != wanted.shape or tensor.dtype != wanted.dtype:
+            raise _ProxyError(error_words(answer.error) if answer.error else "no gradient came")
+        return tensor
+
+    class Proxy(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            ctx.save_for_backward(x)
+            return numbers("forward", "y", x=x, requires_grad=False, layout="")
+
+        @staticmethod
+        def backward(ctx: Any, grad_output: torch.Tensor) -> torch.Tensor:
+            (x,) = ctx.saved_tensors
+            given = {"repeat": 1, "change_x": False, "layouts": ["", ""]}
+            return numbers("backward", "grad0", x=x, grad_output=grad_output, **given)
+
+    x = examiner.draw(4).requires_grad_()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.autograd.gradcheck(Proxy.apply, (x,))
+    except StudentEnded as ended:
+        return str(ended)
+    except _ProxyError as error:
+        return str(error)
+    except GradcheckError as error:
+        return str(error)
+    return ""

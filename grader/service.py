@@ -1,0 +1,155 @@
+"""The light side of grading: a judge in a process of its own, outlived by this one.
+
+    this process (no torch) ── judge (torch) ── nursery ── warden ── student
+
+Whatever a student's code does to the processes above it, a report comes back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from grader import judge
+from grader.records import Diagnosis, Report
+from grader.source import MAX_BYTES, Source
+
+
+class GraderError(Exception):
+    """A fault of usage, of the environment or of the grader; its text says what to do."""
+
+
+@dataclass
+class JudgeProcess:
+    """A judge that grades one file after another, warm after the first."""
+
+    def __post_init__(self) -> None:
+        self._process: multiprocessing.process.BaseProcess | None = None
+
+    def start(self) -> None:
+        """Start the judge; it loads torch while this process goes on."""
+        if self._process is not None:
+            return
+        # Fork from this small process is cheap; elsewhere a second interpreter starts.
+        context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+        ours, theirs = context.Pipe()
+        self._errors = tempfile.TemporaryFile()
+        self._process = context.Process(target=_run, args=(theirs, ours, self._errors.fileno()))
+        self._process.start()
+        theirs.close()
+        self._connection: Connection = ours  # type: ignore[assignment]
+
+    def grade(
+        self, source: Source, exercise: str, seed: int | None = None, *, strict: bool = False
+    ) -> Report:
+        """Grade one submission.
+
+        Raises:
+            GraderError: the grader itself failed, and no student's code can be the cause.
+        """
+        self.start()
+        request: dict[str, object] = {"name": source.name, "exercise": exercise, "seed": seed, "strict": strict}
+        request["about"] = {"size": source.size, "unreadable": source.unreadable}
+        try:
+            self._connection.send_bytes(json.dumps(request).encode())
+            self._connection.send_bytes(source.data)
+            return Report.from_dict(json.loads(self._connection.recv_bytes()))
+        except (EOFError, OSError):
+            assert self._process is not None
+            self._process.join(5)
+            code, errors = self._process.exitcode, self._read_errors()
+            self.close()
+            if code is not None and code < 0:
+                return _killed(source, exercise, seed, -code)
+            raise GraderError(_last_line(errors) or f"the judge ended with status {code}") from None
+
+    def _read_errors(self) -> str:
+        self._errors.seek(0)
+        return self._errors.read().decode(errors="replace")
+
+    def close(self) -> None:
+        """End the judge and all that belongs to it."""
+        if self._process is None:
+            return
+        self._connection.close()
+        self._process.join(5)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+        self._errors.close()
+        self._process = None
+
+
+def _run(connection: Connection, other_end: Connection, errors: int) -> None:
+    """The judge's process; what it writes by accident goes into a file, not on the terminal."""
+    if sys.platform == "linux":
+        other_end.close()
+        os.dup2(errors, 2)
+    judge.serve(connection)
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+def _killed(source: Source, exercise: str, seed: int | None, signal: int) -> Report:
+    """The report for code that ended the judge: like any other crash, with the reason."""
+    words = f"The process that was grading your code was ended by signal {signal}."
+    diagnosis = Diagnosis(
+        mistake="kills-parent",
+        severity="error",
+        title="Your code ended the program that runs it",
+        explanation=f"{words} No exercise needs to signal or end other processes.",
+        evidence="",
+        line=None,
+        hint="Which line starts, signals or ends a process?",
+    )
+    from grader.checks import MAX_SCORE, unchecked
+    from grader.exercises import EXERCISES
+
+    return Report(
+        exercise=exercise,
+        file=source.name,
+        verdict="fail",
+        score=0,
+        max_score=MAX_SCORE,
+        checks=unchecked(EXERCISES[exercise], words),
+        diagnoses=(diagnosis,),
+        seed=seed or 0,
+        seconds=0,
+    )
+
+
+def read_source(path: Path) -> Source:
+    """Read a submission; a path that can't be read gives a source that fails with the reason."""
+    name = str(path)
+    try:
+        with path.open("rb") as file:
+            return Source(name, file.read(MAX_BYTES + 1), size=os.fstat(file.fileno()).st_size)
+    except IsADirectoryError:
+        unreadable = "This is a folder, not a file. Name the file in it, such as cube.py."
+    except FileNotFoundError:
+        unreadable = "There is no file of this name. Check the path and the folder you are in."
+    except OSError as error:
+        unreadable = f"The file can't be read: {error.strerror}."
+    return Source(name, b"", unreadable=unreadable)
+
+
+@contextlib.contextmanager
+def warm_judge() -> Iterator[JudgeProcess]:
+    """A judge that is loading torch already, closed at the end."""
+    process = JudgeProcess()
+    process.start()
+    try:
+        yield process
+    finally:
+        process.close()
