@@ -1,0 +1,80 @@
+# `make` alone lists the targets. Everything that is installed goes into .venv.
+
+PYTHON ?= python3
+BIN    := .venv/bin
+READY  := .venv/ready
+
+# quoted: a value of the command line as one word for the shell, whatever is in it.
+quoted = '$(subst ','\'',$(value $(1)))'
+
+.DEFAULT_GOAL := help
+.PHONY: help setup grade test lint bench clean
+.DELETE_ON_ERROR:
+
+help: ## List the targets
+	@sed -n 's/^\([a-z][a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) \
+	| while IFS='	' read -r name what; do printf '  make %-10s %s\n' "$$name" "$$what"; done
+
+setup: $(READY)-grade ## Make .venv and install what grading needs
+	@echo "Ready: make grade"
+
+grade: $(READY)-grade ## Grade starter/cube.py, or FILE=path (more options: ARGS=--verbose)
+	@$(BIN)/python -m grader grade $(ARGS) $(if $(FILE),-- $(call quoted,FILE))
+
+test: $(READY)-test lint ## Run all tests of the kit (some of them: ARGS="-k render")
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(READY)-test ## Check style and types
+	@$(BIN)/python -m ruff check
+	@$(BIN)/python -m ruff format --check
+	@$(BIN)/python -m mypy
+
+bench: $(READY)-grade ## Measure a grade against `import torch`
+	@$(BIN)/python tests/bench/grade.py $(ARGS)
+
+clean: ## Undo: remove .venv and everything else that make made
+	@rm -rf .venv build dist .grader .pytest_cache .mypy_cache .ruff_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# ---------------------------------------------------------------- setting up
+# A stamp is written last, so whatever was interrupted is done again.
+
+$(READY)-grade: pyproject.toml constraints.txt | $(BIN)/python
+	@echo 'Installing what grading needs, once; torch is large ...' >&2
+	@$(call install,.)
+	@rm -f .venv/unfinished
+
+$(READY)-%: pyproject.toml constraints.txt $(READY)-grade
+	@echo 'Installing what "$*" needs, once ...' >&2
+	@$(call install,.[$*])
+
+# install: pip's talk goes to a log; a terminal shows its last line meanwhile.
+define install
+rm -f $@; \
+$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null 2>&1; \
+{ $(BIN)/python -m pip install --no-input --progress-bar off -c constraints.txt -e '$(1)' \
+  && touch $@; } 2>&1 | tee .venv/setup.log \
+| if [ -t 2 ]; then while IFS= read -r line; do printf '\r%-78.78s' "$$line" >&2; done; \
+  printf '\r%-78s\r' '' >&2; else cat >/dev/null; fi; \
+[ -f $@ ] || { why=$$(grep '^ERROR' .venv/setup.log | tail -n 1 | cut -c 1-160); \
+  echo "Installing failed ($${why:-pip gave no reason}). Is the network up, is the disk full?" \
+    "Then run make again; all that pip said is in .venv/setup.log." >&2; exit 1; }
+endef
+
+# A .venv that somebody made by hand is kept, one that was left half made is not.
+# The interpreter counts by being there: its age is that of the system's Python.
+ifneq ($(wildcard .venv/unfinished),)
+.PHONY: $(BIN)/python
+endif
+
+$(BIN)/python:
+	@$(PYTHON) -c '' 2>/dev/null || { echo "There is no working '$(PYTHON)' here:" \
+	  "install Python 3.11 or newer, or name one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "$$($(PYTHON) -V 2>&1) is too old:" \
+	  "install Python 3.11 or newer, or name one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "This Python lacks venv:" \
+	  "install it (Debian, Ubuntu: sudo apt install python3-venv) and run make again." >&2; exit 1; }
+	@rm -rf .venv && mkdir .venv && touch .venv/unfinished
+	@$(PYTHON) -m venv .venv >.venv/setup.log 2>&1 || { \
+	  echo "Could not make .venv; what Python said is in .venv/setup.log." >&2; exit 1; }
