@@ -1,4 +1,4 @@
-"""The command line: options and exit codes; the work is done elsewhere.
+"""The command line: which commands there are, and the exit status that they share.
 
 Exit status: 0 passed; 1 the submission failed, whatever its reason; 2 usage,
 environment or a fault of the grader itself.
@@ -6,61 +6,42 @@ environment or a fault of the grader itself.
 
 from __future__ import annotations
 
+import importlib
 import sys
-from pathlib import Path
 
 import click
 
-from grader import GraderError, warm_judge
-from grader.service import read_source
+#: Each command's place and its line in `grader --help`; imported when it is called.
+COMMANDS = {
+    "grade": "Grade one file and explain the verdict.",
+}
 
-_EXERCISES = ("cube", "square")
+
+class _Commands(click.Group):
+    """A group whose commands are modules of `grader.commands`, loaded on demand."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module("grader.commands." + cmd_name.replace("-", "_"))
+        command = module.command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     """Grade the exercise on writing your own backward pass."""
 
 
-@main.command()
-@click.argument("file", required=False, type=click.Path(path_type=Path))
-@click.option("--exercise", type=click.Choice(_EXERCISES), default="cube", show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
-@click.option("--junit", type=click.Path(path_type=Path), help="Also write JUnit XML to this file.")
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Repeat the run with this seed.")
-@click.option("--verbose", is_flag=True, help="Show technical texts, output and isolation.")
-@click.option("--strict", is_flag=True, help="Let advice fail the submission, too.")
-def grade(
-    file: Path | None,
-    exercise: str,
-    as_json: bool,
-    junit: Path | None,
-    seed: int | None,
-    verbose: bool,
-    strict: bool,
-) -> None:
-    """Grade FILE (default: starter/cube.py) and explain the verdict."""
-    with warm_judge() as judge:
-        # Meanwhile the judge loads torch; here come the libraries that show its report.
-        from grader import render
-
-        path = file or Path("starter") / f"{exercise}.py"
-        try:
-            report = judge.grade(read_source(path), exercise, seed, strict=strict)
-            if junit:
-                junit.write_text(render.junit(report), encoding="utf-8")
-        except GraderError as error:
-            _fail(str(error))
-        except OSError as error:
-            _fail(f"{junit} can't be written: {error.strerror}")
-        if as_json:
-            click.echo(render.json(report))
-        else:
-            sys.stdout.write(render.terminal(report, sys.stdout, verbose=verbose))
-        sys.stdout.flush()
-    raise SystemExit(0 if report.verdict == "pass" else 1)
-
-
-def _fail(message: str) -> None:
+def fail(message: str) -> None:
+    """End with status 2 and one line on stderr."""
     click.echo(f"grader: {message}", err=True)
-    raise SystemExit(2)
+    sys.exit(2)

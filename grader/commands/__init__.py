@@ -1,0 +1,1 @@
+"""One module a command, with `command` in it: options and exit codes, no logic."""
