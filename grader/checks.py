@@ -63,6 +63,10 @@ class Observations:
     helper: list[Outcome] = field(default_factory=list)
     #: The text of torch's complaint, "" where gradcheck passed, None where it did not run.
     gradcheck: str | None = None
+    #: Where backward is wrong: its first question again, ones, and the numbers of a test by hand.
+    again: Outcome | None = None
+    ones: Outcome | None = None
+    usual_numbers: Outcome | None = None
     second: Outcome | None = None
     changed_in_place: Outcome | None = None
     farewell: Answer | None = None
@@ -99,7 +103,11 @@ def observe(student: Student, exercise: Exercise, source: bytes, seed: Callable[
     plan = {name: getattr(examiner, name)() for name in ("forward", "backward", "contract", "helper")}
     for name in ("forward", "backward"):
         _ask_all(student, plan[name], getattr(seen, name))
-    if not seen.findings("forward") and not seen.findings("backward"):
+    if seen.findings("backward"):
+        seen.again = ask(student, plan["backward"][0])
+        seen.ones = ask(student, examiner.ones())
+        seen.usual_numbers = ask(student, examiner.usual_numbers())
+    elif not seen.findings("forward"):
         seen.gradcheck = _gradcheck(student, examiner)
     for name in ("contract", "helper"):
         _ask_all(student, plan[name], getattr(seen, name))
