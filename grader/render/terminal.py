@@ -21,6 +21,7 @@ _WORDS = {"pass": "pass", "fail": "FAIL", "skipped": "skipped"}
 _INDENT = "  "
 #: The most lines that --verbose shows of one text.
 _MANY = 200
+_CUT = " ..."
 _COLUMNS = ("x", "grad_output", "yours", "expected", "yours/expected")
 
 
@@ -91,7 +92,7 @@ class _Page:
     def checks(self, checks: Iterable[CheckResult]) -> None:
         """Show one line for each check, and why it did not pass under it."""
         grid = Table.grid(padding=(0, 2, 0, 0), expand=True)
-        grid.add_column(width=7)
+        grid.add_column(width=7)  # the longest status word
         grid.add_column(ratio=1, overflow="fold")
         grid.add_column(justify="right", no_wrap=True)
         room = self.console.width - 22
@@ -99,7 +100,7 @@ class _Page:
             points = f"{_number(check.points)}/{_number(check.max_points)}"
             grid.add_row(
                 Text(_WORDS[check.status], _STYLES[check.status]),
-                Text("\n".join(spell(check.title, self.encoding))),
+                self._wrapped(check.title, room, limit=2),
                 Text(points if check.max_points else ""),
             )
             if check.status != "pass" and check.message:
@@ -113,7 +114,7 @@ class _Page:
         self._print()
         style = "bold red" if diagnosis.severity == "error" else "bold cyan"
         title = Text(label, style)
-        title.append("\n".join(spell(diagnosis.title, self.encoding)))
+        title.append_text(self._wrapped(diagnosis.title, self._room - len(label), limit=2))
         self._print(title)
         self.paragraph(diagnosis.explanation, limit=8, gap=False)
         self.paragraph(diagnosis.evidence, limit=4, gap=False)
@@ -142,7 +143,7 @@ class _Page:
         if text:
             if gap:
                 self._print()
-            self._print(self._wrapped(text, self._room, limit=limit), indent=True)
+            self._print(self._wrapped(text, self._room, limit), indent=True)
 
     def output(self, report: Report) -> None:
         """Tell that the student's code printed something; show it when asked."""
@@ -173,7 +174,7 @@ class _Page:
             on = ", ".join(layer.name for layer in report.isolation if layer.on) or "none"
             off = ", ".join(layer.name for layer in report.isolation if not layer.on)
             self._dim(f"Isolation: {on}" + (f" (off: {off})" if off else ""))
-        self._dim(self._again(report))
+        self._dim(self._again(report), limit=60)  # a path may have 4096 characters
         versions = [f"{name} {version}" for name, version in report.versions.items()]
         self._dim(", ".join([*versions, f"{report.seconds:.1f} s"]))
 
@@ -198,13 +199,14 @@ class _Page:
         upstream = any(point.grad_output is not None for _, point in points)
         columns = [name for name in _COLUMNS if upstream or name != "grad_output"]
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
-        table.add_column("worst point of")
+        table.add_column("worst point of", overflow="fold")
         for column in columns:
             table.add_column(column, justify="right", overflow="fold")
         for name, point in points:
             cells = _cells(point)
             table.add_row(
-                Text(quote(name, self.encoding)), *(Text(cells[column]) for column in columns)
+                self._wrapped(name, self.console.width, limit=1),
+                *(Text(cells[column]) for column in columns),
             )
         self._print()
         self._print(table, indent=True)
@@ -216,9 +218,9 @@ class _Page:
         before, marked, after = (
             quote(part, self.encoding)
             for part in (
-                line.text[: line.start],
-                line.text[line.start : line.end],
-                line.text[line.end :].rstrip(),
+                line.text[max(0, line.start - 2 * room) : line.start],
+                line.text[line.start : min(line.end, line.start + room)],
+                line.text[line.end : line.end + room].rstrip(),
             )
         )
         if cell_len(before + marked) > room:
@@ -241,7 +243,9 @@ class _Page:
             for piece in (Text(line).wrap(self.console, room, overflow="fold") or [Text()])
         ]
         if len(lines) > limit:
-            lines = [*lines[: limit - 1], Text("...")]
+            del lines[limit:]
+            lines[-1].truncate(room - len(_CUT), overflow="crop")
+            lines[-1].append(_CUT)
         for piece in lines:
             piece.rstrip()
         return Text("\n").join(lines)
@@ -250,12 +254,13 @@ class _Page:
         """Return the end of a text that is too long: of a path, the end says most."""
         if cell_len(text) <= room:
             return text
+        text = text[-max(room, 1) :]
         while text and cell_len(text) > room - 3:
             text = text[1:]
         return "..." + text
 
-    def _dim(self, text: str) -> None:
-        wrapped = self._wrapped(text, self.console.width, limit=20)
+    def _dim(self, text: str, limit: int = 2) -> None:
+        wrapped = self._wrapped(text, self.console.width, limit)
         wrapped.stylize("dim")
         self._print(wrapped)
 
