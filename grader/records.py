@@ -172,7 +172,11 @@ class Report:
         )
         diagnoses = tuple(
             Diagnosis(
-                **{**d, "line": Line(**d["line"]) if d["line"] else None, "hints": tuple(d["hints"])}
+                **{
+                    **d,
+                    "line": Line(**d["line"]) if d["line"] else None,
+                    "hints": tuple(d["hints"]),
+                }
             )
             for d in data["diagnoses"]
         )
