@@ -7,6 +7,7 @@ the trusted process, from the exercise's closed forms.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import torch
@@ -88,7 +89,7 @@ class Outcome:
     answer: Answer | None
     ended: StudentEnded | None = None
 
-    @property
+    @cached_property
     def finding(self) -> Finding | None:
         """The first thing that is wrong, or None where all is as expected."""
         question = self.question
@@ -165,7 +166,7 @@ def worst_point(
     grad_output: torch.Tensor | None,
 ) -> Point | None:
     """The element that is farthest off, or None where all are within tolerance."""
-    if not expected.numel():
+    if torch.equal(yours, expected):
         return None
     off = excess(yours, expected, grad_output)
     flat = int(off.argmax())

@@ -82,9 +82,12 @@ class Nursery:
 
     def close(self) -> None:
         """End the nursery; its students end with it."""
-        self.channel.close()
+        self.channel.close()  # it sees that, and goes
         with contextlib.suppress(OSError):
-            os.kill(self.pid, signal.SIGKILL)
+            process = os.pidfd_open(self.pid)
+            if not select.select([process], [], [], 1)[0]:
+                os.kill(self.pid, signal.SIGKILL)
+            os.close(process)
             os.waitpid(self.pid, 0)
 
 
