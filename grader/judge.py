@@ -100,6 +100,7 @@ class Judge:
             seconds=round(time.perf_counter() - started, 3),
             versions=_versions(),
             isolation=layers,
+            praise=checks.praise(seen) if passed else "",
             output=output,
             events=tuple(f"{event} {detail}".rstrip() for event, detail in events),
         )

@@ -32,6 +32,7 @@ RULES: tuple[Callable[[Case], Iterator[Sight]], ...] = (
     behaviour.broken_contract,
     behaviour.wrong_helper,
     behaviour.advice,
+    behaviour.settings,
 )
 
 

@@ -310,11 +310,7 @@ def _wrong_numbers(case: Case, finding: Finding, result: ast.AST | None) -> Iter
     syntax, seen, exercise = case.syntax, case.seen, case.exercise
     probes = case.probes
     returned = case.returned(seen.backward, "backward")
-    x = finding.question.arguments["x"]
     evidence = _evidence(case, finding)
-    shape = returned.get("shape")
-    if returned.get("kind") == "tensor" and isinstance(shape, list) and shape != list(seen.backward[-1].question.arguments["x"].shape) and len(seen.backward) == 1:
-        pass
     larger = _larger_shape(case)
     if larger:
         yield Sight("broadcast-summed-silently", result, larger, evidence)
@@ -325,8 +321,8 @@ def _wrong_numbers(case: Case, finding: Finding, result: ast.AST | None) -> Iter
     row = formulas.known(exercise.formulas, probes)
     if row:
         yield from _context_behind(case, row.mistake.key)
-        found = f"backward computes {row.computes}: so it was at all {_count(case)} numbers tried."
-        yield Sight(row.mistake.key, result, "", found + " " + evidence, mistake=row.mistake)
+        found = f"At all {_count(case)} numbers tried, your backward gives {row.computes}."
+        yield Sight(row.mistake.key, result, "", found, mistake=row.mistake)
         return
     yield from _order_of_saved(case)
     again = seen.again.finding if seen.again else None
@@ -349,7 +345,6 @@ def _wrong_numbers(case: Case, finding: Finding, result: ast.AST | None) -> Iter
         words = f"At every number tried, backward computes {fitted}. The chain rule asks for grad_output times {exercise.derivative}."
         yield Sight("fitted-formula", result, words, evidence)
         return
-    del x
 
 
 def _count(case: Case) -> int:
@@ -360,11 +355,11 @@ def _evidence(case: Case, finding: Finding) -> str:
     worst = finding.worst
     if worst is None:
         return ""
-    ratio = f", {worst.ratio:.4g} times that" if worst.ratio is not None else ""
+    ratio = f" (ratio {worst.ratio:.4g})" if worst.ratio is not None else ""
     upstream = f" and grad_output = {worst.grad_output:.4g}" if worst.grad_output is not None else ""
     return (
         f"At x = {worst.x:.4g}{upstream} yours is {worst.yours:.6g}; "
-        f"expected {worst.expected:.6g}{'' if not ratio else f' (ratio {worst.ratio:.4g})'}."
+        f"expected {worst.expected:.6g}{ratio}."
     )
 
 
@@ -690,9 +685,17 @@ def advice(case: Case) -> Iterator[Sight]:
         yield _advice("leaves-thread", syntax.call(syntax.tree, "Thread", "start"))
     if case.left_behind:
         yield _advice("leaves-process", syntax.call(syntax.tree, "Popen", "fork", "Process"), "it was still alive at the end")
-    settings = case.fact(load, "settings")
-    if settings:
-        yield _advice("global-state", None, " and ".join(settings[:2]))
+
+
+def settings(case: Case) -> Iterator[Sight]:
+    """Settings of the whole program that were changed, whether the numbers are right or not."""
+    changed = case.fact(case.seen.load, "settings")
+    if changed:
+        where = case.syntax.call(case.syntax.tree, *_SETTERS)
+        yield _advice("global-state", where, " and ".join(changed[:2]))
+
+
+_SETTERS = ("set_default_dtype", "set_grad_enabled", "set_num_threads", "os.chdir", "inference_mode")
 
 
 def _advice(key: str, where: object, detail: str = "") -> Sight:

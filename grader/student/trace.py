@@ -200,7 +200,8 @@ class Snapshot:
             f"{place}.{name}"
             for place, owner in self._owners().items()
             for name, value in self._names[place].items()
-            if not name.startswith("_C") and vars(owner).get(name, value) is not value
+            # torch itself renames torch.Storage when the default dtype changes.
+            if name != "Storage" and vars(owner).get(name, value) is not value
         ][:20]
 
     def changed_settings(self) -> list[str]:
