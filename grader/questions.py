@@ -139,11 +139,25 @@ class Outcome:
 
 def ask(student: Student, question: Question) -> Outcome:
     """Put one question; never raises for what the student's code does."""
-    try:
-        answer = student.ask(question.operation, **question.arguments)
-    except StudentEnded as ended:
-        return Outcome(question, None, ended)
-    return Outcome(question, answer)
+    return ask_all(student, [question])[0][0]
+
+
+def ask_all(student: Student, *groups: list[Question]) -> list[list[Outcome]]:
+    """Put groups of questions at once; a group ends where the student's process does."""
+    answers = student.ask_all([(q.operation, q.arguments) for group in groups for q in group])
+    outcomes: list[list[Outcome]] = []
+    ended: StudentEnded | None = None
+    for group in groups:
+        outcomes.append([])
+        for question in group:
+            try:
+                answer = None if ended else next(answers)
+            except StudentEnded as end:
+                answer, ended = None, end
+            outcomes[-1].append(Outcome(question, answer, ended))
+            if ended:
+                break
+    return outcomes
 
 
 def excess(

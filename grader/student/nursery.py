@@ -14,6 +14,7 @@ import fcntl
 import gc
 import json
 import os
+import resource
 import selectors
 import signal
 import socket
@@ -187,14 +188,16 @@ def _over_the_tree_limits() -> str | None:
     tree = _descendants()
     if len(tree) > isolation.PROCESSES:
         return "processes"
-    return "memory" if sum(map(_own_memory, tree)) > 3 * isolation.MEMORY_BYTES else None
+    inherited = _own_memory("self")  # each process shares this much with us
+    taken = sum(max(0, _own_memory(pid) - inherited) for pid in tree)
+    return "memory" if taken > 3 * isolation.MEMORY_BYTES else None
 
 
-def _own_memory(pid: int) -> int:
-    """The memory in bytes that only this process has; 0 when it is gone."""
-    with contextlib.suppress(OSError, ValueError):
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
-        return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
+def _own_memory(pid: int | str) -> int:
+    """The memory in bytes that belongs to no file; 0 when the process is gone."""
+    with contextlib.suppress(OSError):
+        _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_bytes().split()
+        return (int(resident) - int(shared)) * resource.getpagesize()
     return 0
 
 

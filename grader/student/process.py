@@ -16,6 +16,7 @@ import signal
 import socket
 import tempfile
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -34,6 +35,10 @@ _EVENTS_TAKEN = 1 << 20
 #: Places of the kit that hold answers; hidden from a student where the system allows it.
 _ROOT = Path(__file__).parents[2]
 _HIDDEN = ("solution", "tests", "docs", "notebooks", "grader/exercises", ".git")
+
+
+#: An operation of `server.Student` with what it is given.
+Request = tuple[str, dict[str, Any]]
 
 
 class StudentEnded(Exception):  # noqa: N818 - an ending, not always an error
@@ -149,32 +154,51 @@ class Student:
         Raises:
             StudentEnded: there is no answer, now or from now on.
         """
+        return next(self.ask_all([(operation, given)]))
+
+    def ask_all(self, requests: list[Request]) -> Iterator[Answer]:
+        """Send several requests at once; yield the answers as they come, in order.
+
+        Raises:
+            StudentEnded: as for `ask`, in place of the first answer that is missing.
+        """
         if self.ended:
             raise self.ended
-        tensors = {k: v for k, v in given.items() if hasattr(v, "dtype")}
-        arguments = {k: v for k, v in given.items() if k not in tensors}
         try:
-            wire.send(self._channels.wire, {"op": operation, "args": arguments}, tensors)
-            facts, answers = wire.receive(self._channels.wire)
-        except wire.WireError:
-            self.close()
-            self.ended = StudentEnded("protocol", operation)
-        except (EOFError, OSError):
-            status = self.close(grace=1)
-            if status.why == "refused":
-                return self._again_without_namespaces(status, operation, given)
-            why = "output" if self._flood else status.why
-            self.ended = StudentEnded(why, operation, status.code)
-        else:
-            return Answer(answers, facts)
-        raise self.ended
+            self._send(requests)
+        except OSError:
+            yield self._no_answer(*requests[0])
+        for operation, given in requests:
+            try:
+                facts, tensors = wire.receive(self._channels.wire)
+            except wire.WireError:
+                self.close()
+                self.ended = StudentEnded("protocol", operation)
+                raise self.ended from None
+            except (EOFError, OSError):
+                yield self._no_answer(operation, given)
+            else:
+                yield Answer(tensors, facts)
 
-    def _again_without_namespaces(
-        self, status: nursery.Status, operation: str, given: dict[str, Any]
-    ) -> Answer:
-        self.nest.refusal = status.namespaces
-        self.__init__(self.nest, self.module, namespaces=False)  # type: ignore[misc]
-        return self.ask(operation, **given)
+    def _send(self, requests: list[Request]) -> None:
+        operations, tensors = [], {}
+        for i, (operation, given) in enumerate(requests):
+            sent = {name: v for name, v in given.items() if hasattr(v, "dtype")}
+            tensors.update({f"{i}/{name}": t for name, t in sent.items()})
+            rest = {name: v for name, v in given.items() if name not in sent}
+            operations.append({"op": operation, "args": rest})
+        wire.send(self._channels.wire, {"requests": operations}, tensors)
+
+    def _no_answer(self, operation: str, given: dict[str, Any]) -> Answer:
+        """Raise for what ended the process, unless the system refused to start it so."""
+        status = self.close(grace=1)
+        if status.why == "refused":
+            self.nest.refusal = status.namespaces
+            self.__init__(self.nest, self.module, namespaces=False)  # type: ignore[misc]
+            return self.ask(operation, **given)
+        why = "output" if self._flood else status.why
+        self.ended = StudentEnded(why, operation, status.code)
+        raise self.ended
 
     def close(self, grace: float = 0) -> nursery.Status:
         """End the whole process tree, once; returns how it ended. Safe to call twice.

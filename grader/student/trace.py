@@ -43,7 +43,7 @@ def describe(value: Any) -> dict[str, Any]:
             "dtype": str(plain.dtype).removeprefix("torch."),
             "requires_grad": plain.requires_grad,
             "strided": (strided := plain.layout == torch.strided and plain.device.type == "cpu"),
-            "one": float(plain) if strided and plain.numel() == 1 and not plain.is_complex() else None,
+            "one": float(plain.detach()) if strided and plain.numel() == 1 and not plain.is_complex() else None,
         }
     if kind in (tuple, list):
         return {
@@ -190,24 +190,24 @@ class Events:
         return f"read {place[:200]}" if by_student else None
 
 
+_OWNERS: dict[str, Any] = {
+    "builtins": builtins,
+    "torch": torch,
+    "torch.Tensor": torch.Tensor,
+    "torch.autograd": torch.autograd,
+    "torch.autograd.Function": torch.autograd.Function,
+    "torch.testing": torch.testing,
+    "torch.autograd.gradcheck": sys.modules.get("torch.autograd.gradcheck", torch.testing),
+}
+#: Copied once, in the nursery: a copy touches each value, and so takes its memory page anew.
+_NAMES = {place: dict(vars(owner)) for place, owner in _OWNERS.items()}
+
+
 class Snapshot:
     """Names and settings of Python and torch, as they were before student code ran."""
 
     def __init__(self) -> None:
-        self._names = {place: dict(vars(owner)) for place, owner in self._owners().items()}
         self._settings = self._read_settings()
-
-    @staticmethod
-    def _owners() -> dict[str, Any]:
-        return {
-            "builtins": builtins,
-            "torch": torch,
-            "torch.Tensor": torch.Tensor,
-            "torch.autograd": torch.autograd,
-            "torch.autograd.Function": torch.autograd.Function,
-            "torch.testing": torch.testing,
-            "torch.autograd.gradcheck": sys.modules.get("torch.autograd.gradcheck", torch.testing),
-        }
 
     @staticmethod
     def _read_settings() -> dict[str, Any]:
@@ -223,8 +223,8 @@ class Snapshot:
         """Dotted names whose value is another one now; new names don't count."""
         return [
             f"{place}.{name}"
-            for place, owner in self._owners().items()
-            for name, value in self._names[place].items()
+            for place, owner in _OWNERS.items()
+            for name, value in _NAMES[place].items()
             # torch itself renames torch.Storage when the default dtype changes.
             if name != "Storage" and vars(owner).get(name, value) is not value
         ][:20]
