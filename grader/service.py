@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from grader import judge
 from grader.records import Diagnosis, Report
@@ -39,13 +40,13 @@ class JudgeProcess:
         if self._process is not None:
             return
         # Fork from this small process is cheap; elsewhere a second interpreter starts.
-        context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+        context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
         ours, theirs = context.Pipe()
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
         self._process = context.Process(target=_run, args=(theirs, ours, self._errors.fileno()))
         self._process.start()
         theirs.close()
-        self._connection: Connection = ours  # type: ignore[assignment]
+        self._connection: Connection = ours
 
     def grade(
         self, source: Source, exercise: str, seed: int | None = None, *, strict: bool = False
@@ -56,7 +57,12 @@ class JudgeProcess:
             GraderError: the grader itself failed, and no student's code can be the cause.
         """
         self.start()
-        request: dict[str, object] = {"name": source.name, "exercise": exercise, "seed": seed, "strict": strict}
+        request: dict[str, object] = {
+            "name": source.name,
+            "exercise": exercise,
+            "seed": seed,
+            "strict": strict,
+        }
         request["about"] = {"size": source.size, "unreadable": source.unreadable}
         try:
             self._connection.send_bytes(json.dumps(request).encode())

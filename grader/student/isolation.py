@@ -29,6 +29,7 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
 _CAPABILITY_VERSION_3 = 0x20080522
 _SIGKILL = 9
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - it is replaced, not used
 
 
 def _libc() -> ctypes.CDLL:
@@ -89,17 +90,15 @@ def enter_namespaces(scratch: str, hide: list[str]) -> None:
     _check(libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None), "private mounts")
     read_only = struct.pack("QQQQ", _ATTR_RDONLY, 0, 0, 0)
     _check(
-        libc.syscall(
-            _SYS_MOUNT_SETATTR, _AT_FDCWD, b"/", _AT_RECURSIVE, read_only, len(read_only)
-        ),
+        libc.syscall(_SYS_MOUNT_SETATTR, _AT_FDCWD, b"/", _AT_RECURSIVE, read_only, len(read_only)),
         "read-only mounts",
     )
     for place in hide:
         if os.path.isdir(place):
             _tmpfs(place, 4096)
     _tmpfs(scratch, SCRATCH_BYTES)
-    if os.path.isdir("/dev/shm"):
-        _tmpfs("/dev/shm", SCRATCH_BYTES)
+    if os.path.isdir(_SHARED_MEMORY):
+        _tmpfs(_SHARED_MEMORY, SCRATCH_BYTES)
     # A container may forbid a new /proc; the old one then shows names, not more.
     libc.mount(b"proc", b"/proc", b"proc", 0, None)
     # Mounts that come from a more privileged namespace are locked here.

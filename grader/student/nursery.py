@@ -22,6 +22,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,7 @@ def _look_after_all(requests: socket.socket, refused: str) -> None:
                 fork = os.fork if refused else isolation.fork_into_pid_namespace
                 pid = fork()
                 if pid == 0:
-                    _run_and_exit(lambda: _student(request, wire, output, events, control))
+                    _run_and_exit(partial(_student, request, wire, output, events, control))
             for fd in (wire, output, events):
                 os.close(fd)
             if pid:
@@ -159,7 +160,9 @@ def _student(request: dict[str, Any], wire: int, output: int, events: int, contr
     os.closerange(3, 10)
     os.closerange(12, 65536)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE):
-        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+        signal.signal(
+            number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+        )
     os.nice(5)  # so that a flood of processes doesn't starve the nursery
     isolation.limit_resources()
     server.serve(Connection(10), 11, request["module"])
@@ -176,7 +179,7 @@ def _watch(pid: int, control: socket.socket) -> str:
         while True:
             ready = selector.select(_TICK)
             if ready:
-                return min((key.data for key, _ in ready), key=("exit", "closed").index)
+                return "exit" if any(key.data == "exit" for key, _ in ready) else "closed"
             if time.monotonic() > deadline:
                 return "wall"
             why = _over_the_tree_limits()
