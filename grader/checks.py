@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from grader.gradcheck import gradcheck
-from grader.questions import TOLERANCE, Examiner, Finding, Outcome, Question, ask, ask_all
+from grader.questions import TOLERANCE, Examiner, Finding, Outcome, ask, ask_all
 from grader.records import CheckResult, Exercise
 from grader.student.process import Answer, Student, StudentEnded
 

@@ -43,12 +43,12 @@ def gradcheck(student: Student, x: torch.Tensor) -> str:
 
 
 def _forward(x: torch.Tensor) -> Request:
-    return "forward", {"x": x, "requires_grad": False, "layout": ""}
+    return "forward", {"x": x, "requires_grad": False, "layout": "", "watch": False}
 
 
 def _backward(x: torch.Tensor, grad_output: torch.Tensor) -> Request:
-    given = {"x": x, "grad_output": grad_output, "repeat": 1, "change_x": False}
-    return "backward", {**given, "layouts": ["", ""]}
+    given = {"x": x, "grad_output": grad_output, "repeat": 1, "watch": False}
+    return "backward", {**given, "change_x": False, "layouts": ["", ""]}
 
 
 def _numbers(answer: Answer, output: str, wanted: torch.Tensor) -> torch.Tensor:

@@ -6,6 +6,7 @@ the trusted process, from the exercise's closed forms.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -195,23 +196,36 @@ def worst_point(
     )
 
 
+#: How many numbers are drawn at once; more than one question needs.
+_POOL = 8192
+
+
 class Examiner:
     """Draws the inputs of one run and writes the questions of each check."""
 
     def __init__(self, exercise: Exercise, seed: int) -> None:
         self.exercise = exercise
         self.random = torch.Generator().manual_seed(seed)
+        self._drawn = _POOL
 
     def draw(self, *shape: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
         """Numbers of both signs with sizes from 0.3 to 3, none of them 1 or a whole number."""
-        size = 0.3 + 2.7 * torch.rand(shape, generator=self.random, dtype=torch.float64)
-        size = torch.where((size - size.round()).abs() < 0.02, size + 0.05, size)
-        sign = torch.randint(0, 2, shape, generator=self.random) * 2 - 1
+        count = math.prod(shape)
+        if self._drawn + count > _POOL:
+            self._fill()
+        start, self._drawn = self._drawn, self._drawn + count
         # Any two neighbours differ in sign, so that each probe has both.
-        alternating = torch.ones(shape, dtype=torch.float64)
-        alternating.view(-1)[1::2] = -1
-        overall = sign.flatten()[0] if sign.numel() else 1
-        return (size * alternating * overall).to(dtype)
+        overall = next(self._signs)
+        numbers: torch.Tensor = self._pool[start : start + count] * overall
+        return numbers.reshape(shape).to(dtype)
+
+    def _fill(self) -> None:
+        """Draw many numbers at once; one by one takes ten times as long."""
+        size = 0.3 + 2.7 * torch.rand(_POOL, generator=self.random, dtype=torch.float64)
+        size = torch.where((size - size.round()).abs() < 0.02, size + 0.05, size)
+        size[1::2] *= -1
+        signs = torch.randint(0, 2, (_POOL,), generator=self.random) * 2 - 1
+        self._pool, self._signs, self._drawn = size, iter(signs.tolist()), 0
 
     def _inputs(
         self, *shape: int, dtype: torch.dtype = torch.float64, zero: bool = False
@@ -388,7 +402,7 @@ class Examiner:
         return Question(
             words,
             "helper",
-            {"x": x, "repeat": repeat, "layout": layout},
+            {"x": x, "repeat": repeat, "layout": layout, "watch": False},
             {**dict.fromkeys(outputs, true), "x": x},
             {**dict.fromkeys(outputs, x), "x": x},
             dict.fromkeys(outputs, torch.ones_like(x)),

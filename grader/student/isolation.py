@@ -56,6 +56,15 @@ def _tmpfs(place: str, size: int) -> None:
     _check(_libc().mount(b"tmpfs", os.fsencode(place), b"tmpfs", 0, options), f"tmpfs on {place}")
 
 
+def _set_read_only(place: str, *, on: bool) -> None:
+    """Make all mounts from `place` on read-only, or undo that for `place` alone."""
+    change = struct.pack("QQQQ", _ATTR_RDONLY if on else 0, 0 if on else _ATTR_RDONLY, 0, 0)
+    flags = _AT_RECURSIVE if on else 0
+    name = os.fsencode(place)
+    result = _libc().syscall(_SYS_MOUNT_SETATTR, _AT_FDCWD, name, flags, change, len(change))
+    _check(result, "read-only mounts")
+
+
 def own_pid_namespaces() -> None:
     """Become the owner of PID namespaces; this process's next child is process 1 of the first.
 
@@ -88,19 +97,16 @@ def enter_namespaces(scratch: str, hide: list[str]) -> None:
     libc = _libc()
     _check(libc.unshare(_NEWNS | _NEWNET | _NEWIPC | _NEWUTS), "unshare")
     _check(libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None), "private mounts")
-    read_only = struct.pack("QQQQ", _ATTR_RDONLY, 0, 0, 0)
-    _check(
-        libc.syscall(_SYS_MOUNT_SETATTR, _AT_FDCWD, b"/", _AT_RECURSIVE, read_only, len(read_only)),
-        "read-only mounts",
-    )
+    _set_read_only("/", on=True)
     for place in hide:
         if os.path.isdir(place):
             _tmpfs(place, 4096)
     _tmpfs(scratch, SCRATCH_BYTES)
     if os.path.isdir(_SHARED_MEMORY):
         _tmpfs(_SHARED_MEMORY, SCRATCH_BYTES)
-    # A container may forbid a new /proc; the old one then shows names, not more.
-    libc.mount(b"proc", b"/proc", b"proc", 0, None)
+    if libc.mount(b"proc", b"/proc", b"proc", 0, None) != 0:
+        # A container may forbid a new /proc; the old one shows names, not more.
+        _set_read_only("/proc", on=False)
     # Mounts that come from a more privileged namespace are locked here.
     _own_user_namespace(_NEWNS)
 

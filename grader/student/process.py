@@ -70,24 +70,39 @@ class Answer:
 
 @dataclass
 class Nursery:
-    """A running nursery; `channel` is our end of its socket, `pid` its process."""
+    """A running nursery: our end of its socket, and its process if that is our child."""
 
     channel: socket.socket
-    pid: int
-    #: Whether namespaces work here; None until the first try. Then the reason why not.
+    pid: int | None = None
+    #: Whether namespaces work here; None until they are known not to. Then the reason why.
     refusal: str | None = None
+    #: Where its students work; None for a folder that we make for each.
+    scratch: str | None = None
+    #: The layers around the nursery itself.
+    layers: tuple[Layer, ...] = ()
+    #: Whether no second student may come to where one has been.
+    single_use: bool = False
+    used: bool = False
 
     @classmethod
-    def fork(cls) -> Nursery:
+    def fork(cls, layers: tuple[Layer, ...] = ()) -> Nursery:
         """Fork a nursery from this process, which has torch loaded and nothing to hide."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         pid = nursery.start(ours, theirs)
         theirs.close()
-        return cls(ours, pid)
+        return cls(ours, pid, layers=layers)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the next student may come: it is alive, and clean."""
+        ended = bool(select.select([self.channel], [], [], 0)[0])  # it never says a word
+        return not ended and not (self.single_use and self.used)
 
     def close(self) -> None:
         """End the nursery; its students end with it."""
         self.channel.close()  # it sees that, and goes
+        if self.pid is None:
+            return
         with contextlib.suppress(OSError):
             process = os.pidfd_open(self.pid)
             if not select.select([process], [], [], 1)[0]:
@@ -120,8 +135,9 @@ class Student:
     _flood: bool = False
 
     def __post_init__(self) -> None:
-        self._scratch = tempfile.mkdtemp(prefix="grader-")
-        Path(self._scratch).chmod(0o700)
+        self.nest.used = True
+        self._closed = False
+        self._scratch = self.nest.scratch or tempfile.mkdtemp(prefix="grader-")
         if self.namespaces and self.nest.refusal is None:
             self._open(namespaces=True)
         else:
@@ -136,7 +152,8 @@ class Student:
             "scratch": self._scratch,
             "module": self.module,
             "namespaces": namespaces,
-            "hide": [str(_ROOT / name) for name in _HIDDEN],
+            # A nursery with a place of its own is where these are not.
+            "hide": [] if self.nest.scratch else [str(_ROOT / name) for name in _HIDDEN],
         }
         fds = [theirs.fileno(), output_theirs, events_theirs, control_theirs.fileno()]
         socket.send_fds(self.nest.channel, [json.dumps(request).encode()], fds)
@@ -204,7 +221,8 @@ class Student:
         A process that hung up gets `grace` seconds to end by itself, so that
         the status says how.
         """
-        if self._scratch:
+        if not self._closed:
+            self._closed = True
             self._status = self._finish(grace)
         return self._status
 
@@ -219,8 +237,8 @@ class Student:
         self._drain.join(5)
         self._channels.wire.close()
         control.close()
-        shutil.rmtree(self._scratch, ignore_errors=True)
-        self._scratch = ""
+        if not self.nest.scratch:
+            shutil.rmtree(self._scratch, ignore_errors=True)
         self.left_behind = status.left_behind
         return status
 
@@ -261,4 +279,5 @@ class Student:
             Layer("own process", on=True, why="ended with all that it starts"),
             Layer("limits", on=True, why=limits),
             *(Layer(name, refusal is None, refusal or "Linux namespaces") for name in names),
+            *self.nest.layers,
         )

@@ -112,19 +112,20 @@ class Student:
 
     def _act(self, request: Facts, tensors: Tensors) -> tuple[Facts, Tensors]:
         operation = getattr(self, "do_" + request["op"])
-        calls = Calls(self.path, self._watched())
+        given = request["args"]
+        calls = Calls(self._watched() if given.pop("watch", True) else {})
         self.stage = request["op"]
         out: Tensors = {}
         facts: Facts = {}
         self.events.on = True
         try:
             with calls:
-                operation(out, facts, tensors, **request["args"])
+                operation(out, facts, tensors, **given)
         except BaseException as error:  # SystemExit and KeyboardInterrupt are answers as well
             facts["error"] = {**describe_error(error, self.path), "stage": self.stage}
         finally:
             self.events.on = False
-        facts.update(calls.facts())
+        facts["returned"] = calls.returned
         return facts, {name: t for name, t in out.items() if t.numel() < 1 << 20}
 
     def _watched(self) -> dict[types.CodeType, str]:
@@ -338,7 +339,7 @@ def _clean_interpreter(path: str) -> None:
     atexit._clear()
     tempfile.tempdir = None
     random.seed()
-    torch.seed()
+    torch.default_generator.seed()  # torch.seed() would look for graphics cards as well
     gc.enable()
 
 

@@ -116,33 +116,30 @@ _Trace = Callable[[types.FrameType, str, Any], Any]
 
 
 class Calls:
-    """Context that notes which functions of one file run, and what two of them return.
+    """Context that notes what some functions return.
 
     ``watched`` maps a code object to a name; ``returned[name]`` describes the
     last value that it returned.
     """
 
-    def __init__(self, path: str, watched: dict[types.CodeType, str]) -> None:
-        self.path, self.watched = path, watched
-        self.ran: set[str] = set()
+    def __init__(self, watched: dict[types.CodeType, str]) -> None:
+        self.watched = watched
         self.returned: dict[str, dict[str, Any]] = {}
 
     def __enter__(self) -> Self:
         # A trace function hears of Python's calls only; a profile function also of
         # each call into C, which makes everything several times slower.
         self._before = sys.gettrace()
-        sys.settrace(self._called)
+        if self.watched:
+            sys.settrace(self._called)
         return self
 
     def __exit__(self, *_: object) -> None:
-        sys.settrace(self._before)
+        if self.watched:
+            sys.settrace(self._before)
 
     def _called(self, frame: types.FrameType, event: str, arg: Any) -> _Trace | None:
-        code = frame.f_code
-        if code.co_filename != self.path:
-            return None
-        self.ran.add(code.co_qualname)
-        if code not in self.watched:
+        if frame.f_code not in self.watched:
             return None
         frame.f_trace_lines = False
         return self._returned
@@ -151,10 +148,6 @@ class Calls:
         if event == "return":
             self.returned[self.watched[frame.f_code]] = describe(arg)
         return self._returned
-
-    def facts(self) -> dict[str, Any]:
-        """What was noted, JSON-ready."""
-        return {"ran": sorted(self.ran)[:100], "returned": self.returned}
 
 
 class Events:
