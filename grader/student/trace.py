@@ -65,7 +65,7 @@ def describe(value: Any) -> dict[str, Any]:
             "dtype": str(plain.dtype).removeprefix("torch."),
             "requires_grad": plain.requires_grad,
             "strided": (strided := plain.layout == torch.strided and plain.device.type == "cpu"),
-            "one": float(plain)
+            "one": float(plain.detach())
             if strided and plain.numel() == 1 and not plain.is_complex()
             else None,
         }
