@@ -6,15 +6,14 @@ process, `judge` turns the answers into results. Nothing is asked twice.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.autograd.gradcheck import GradcheckError
 
-from grader.questions import TOLERANCE, Examiner, Finding, Outcome, Question, ask
+from grader.gradcheck import gradcheck
+from grader.questions import TOLERANCE, Examiner, Finding, Outcome, ask, ask_all
 from grader.records import CheckResult, Exercise
 from grader.student.process import Answer, Student, StudentEnded
 
@@ -109,16 +108,14 @@ def observe(
     plan = {
         name: getattr(examiner, name)() for name in ("forward", "backward", "contract", "helper")
     }
-    for name in ("forward", "backward"):
-        _ask_all(student, plan[name], getattr(seen, name))
+    seen.forward, seen.backward = ask_all(student, plan["forward"], plan["backward"])
     if seen.findings("backward"):
         seen.again = ask(student, plan["backward"][0])
         seen.ones = ask(student, examiner.ones())
         seen.usual_numbers = ask(student, examiner.usual_numbers())
     elif not seen.findings("forward"):
-        seen.gradcheck = _gradcheck(student, examiner)
-    for name in ("contract", "helper"):
-        _ask_all(student, plan[name], getattr(seen, name))
+        seen.gradcheck = gradcheck(student, examiner.draw(4))
+    seen.contract, seen.helper = ask_all(student, plan["contract"], plan["helper"])
     seen.second = ask(student, examiner.second())
     # A second derivative may be missing, but the first must not change for its sake.
     if seen.second.finding and seen.second.finding.output == "grad":
@@ -129,13 +126,6 @@ def observe(
     except StudentEnded as ended:
         seen.ended = ended
     return seen, number
-
-
-def _ask_all(student: Student, questions: list[Question], outcomes: list[Outcome]) -> None:
-    for question in questions:
-        outcomes.append(ask(student, question))
-        if outcomes[-1].ended:
-            return
 
 
 def judge(seen: Observations) -> tuple[CheckResult, ...]:
@@ -319,47 +309,3 @@ def kind_words(about: dict[str, Any]) -> str:
         "number": "a plain number",
         "function": "a function",
     }.get(kind, f"a {about.get('type', kind)}")
-
-
-# gradcheck, on a proxy
-
-
-class _ProxyError(Exception):
-    pass
-
-
-def _gradcheck(student: Student, examiner: Examiner) -> str:
-    """Run torch's own gradcheck here, on a Function that asks the student's process."""
-
-    def numbers(operation: str, output: str, **given: Any) -> torch.Tensor:
-        answer = student.ask(operation, **given)
-        tensor = answer.tensors.get(output)
-        wanted = given["x"]
-        if tensor is None or tensor.shape != wanted.shape or tensor.dtype != wanted.dtype:
-            raise _ProxyError(error_words(answer.error) if answer.error else "no gradient came")
-        return tensor
-
-    class Proxy(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-            ctx.save_for_backward(x)
-            return numbers("forward", "y", x=x, requires_grad=False, layout="")
-
-        @staticmethod
-        def backward(ctx: Any, grad_output: torch.Tensor) -> torch.Tensor:
-            (x,) = ctx.saved_tensors
-            given = {"repeat": 1, "change_x": False, "layouts": ["", ""]}
-            return numbers("backward", "grad0", x=x, grad_output=grad_output, **given)
-
-    x = examiner.draw(4).requires_grad_()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            torch.autograd.gradcheck(Proxy.apply, (x,))
-    except StudentEnded as ended:
-        return str(ended)
-    except _ProxyError as error:
-        return str(error)
-    except GradcheckError as error:
-        return str(error)
-    return ""

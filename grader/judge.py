@@ -20,9 +20,6 @@ from grader.source import Source
 if TYPE_CHECKING:
     from grader.student.process import Nursery
 
-#: One thread is enough for tensors of a few elements, and safe to fork from.
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-
 
 class Judge:
     """Grades one file after another; torch is loaded once.
@@ -39,11 +36,9 @@ class Judge:
         """Load torch and fork the nursery, once."""
         if self._nursery:
             return
-        os.environ.update(_ONE_THREAD)
-        gc.disable()  # saves a fifth of the time that the import of torch takes
-        import torch.fx.experimental.symbolic_shapes  # autograd would load it late
+        from grader.student.preload import load_torch
 
-        torch.set_num_threads(1)
+        load_torch()
         if self._make_nursery is None:
             from grader.student.process import Nursery
 
@@ -51,6 +46,25 @@ class Judge:
         self._nursery = self._make_nursery()
         gc.enable()
         gc.freeze()
+
+    @property
+    def retired(self) -> bool:
+        """Whether student code has ended the nursery, and a new one would see the answers.
+
+        One that was forked from this process can't be forked again: by now the
+        exercises are loaded here.
+        """
+        nursery = self._nursery
+        return nursery is not None and nursery.pid is not None and not nursery.ready
+
+    def _ready_nursery(self) -> Nursery:
+        """The nursery, or a new one in place of one that a student's code has ended."""
+        assert self._nursery is not None
+        assert self._make_nursery is not None
+        if not self._nursery.ready:
+            self._nursery.close()
+            self._nursery = self._make_nursery()
+        return self._nursery
 
     def grade(
         self, source: Source, exercise_name: str, seed: int | None = None, *, strict: bool = False
@@ -70,8 +84,7 @@ class Judge:
             seen, number = checks.Observations(exercise), seed or 0
             results = checks.unchecked(exercise, source.trouble.words.partition(". ")[0])
         else:
-            assert self._nursery is not None
-            student = Student(self._nursery, exercise.name)
+            student = Student(self._ready_nursery(), exercise.name)
             try:
                 seen, number = checks.observe(
                     student,
@@ -129,19 +142,24 @@ def _versions() -> dict[str, str]:
     }
 
 
-def serve(connection: Connection) -> None:
+#: The exit status of a judge that asks to be replaced.
+RETIRED = 3
+
+
+def serve(connection: Connection, nursery: Callable[[], Nursery] | None = None) -> None:
     """Answer requests to grade, as JSON, until the other side hangs up; then end this process."""
     code = 1
-    judge = Judge()
+    judge = Judge(nursery)
     try:
         judge.warm_up()
-        while True:
+        while not judge.retired:
             request = json.loads(connection.recv_bytes())
             source = Source(request["name"], connection.recv_bytes(), **request["about"])
             report = judge.grade(
                 source, request["exercise"], request["seed"], strict=request["strict"]
             )
             connection.send_bytes(json.dumps(report.to_dict()).encode())
+        code = RETIRED
     except EOFError:
         code = 0
     except BaseException:

@@ -1,6 +1,6 @@
 """The light side of grading: a judge in a process of its own, outlived by this one.
 
-    this process (no torch) ── judge (torch) ── nursery ── warden ── student
+    this process (no torch) ── judge (torch) ── nursery ── student
 
 Whatever a student's code does to the processes above it, a report comes back.
 """
@@ -73,6 +73,8 @@ class JudgeProcess:
             self._process.join(5)
             code, errors = self._process.exitcode, self._read_errors()
             self.close()
+            if code == judge.RETIRED:
+                return self.grade(source, exercise, seed, strict=strict)
             if code is not None and code < 0:
                 return _killed(source, exercise, seed, -code)
             raise GraderError(_last_line(errors) or f"the judge ended with status {code}") from None

@@ -85,35 +85,47 @@ class Student:
         process, self.before = os.getpid(), Snapshot()
         while True:
             try:
-                request, tensors = wire.receive(self.connection)
+                asked, tensors = wire.receive(self.connection)
             except (EOFError, wire.WireError):
                 return
-            answer, out = self._act(request, tensors)
-            if os.getpid() != process:
-                os._exit(0)  # a copy that the student's code forked
-            try:
-                wire.send(self.connection, answer, out)
-            except (EOFError, OSError):
-                return
-            except BaseException as error:  # student code may have broken what we use
-                answer = {"error": {**describe_error(error, self.path), "stage": "answer"}}
-                wire.send(self.connection, answer, {})
+            for i, request in enumerate(asked["requests"]):
+                prefix = f"{i}/"
+                given = {
+                    n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)
+                }
+                answer, out = self._act(request, given)
+                if os.getpid() != process:
+                    os._exit(0)  # a copy that the student's code forked
+                try:
+                    self._answer(answer, out)
+                except (EOFError, OSError):
+                    return
+
+    def _answer(self, facts: Facts, out: Tensors) -> None:
+        try:
+            wire.send(self.connection, facts, out)
+        except (EOFError, OSError):
+            raise
+        except BaseException as error:  # student code may have broken what we use
+            facts = {"error": {**describe_error(error, self.path), "stage": "answer"}}
+            wire.send(self.connection, facts, {})
 
     def _act(self, request: Facts, tensors: Tensors) -> tuple[Facts, Tensors]:
         operation = getattr(self, "do_" + request["op"])
-        calls = Calls(self.path, self._watched())
+        given = request["args"]
+        calls = Calls(self._watched() if given.pop("watch", True) else {})
         self.stage = request["op"]
         out: Tensors = {}
         facts: Facts = {}
         self.events.on = True
         try:
             with calls:
-                operation(out, facts, tensors, **request["args"])
+                operation(out, facts, tensors, **given)
         except BaseException as error:  # SystemExit and KeyboardInterrupt are answers as well
             facts["error"] = {**describe_error(error, self.path), "stage": self.stage}
         finally:
             self.events.on = False
-        facts.update(calls.facts())
+        facts["returned"] = calls.returned
         return facts, {name: t for name, t in out.items() if t.numel() < 1 << 20}
 
     def _watched(self) -> dict[types.CodeType, str]:
@@ -327,7 +339,7 @@ def _clean_interpreter(path: str) -> None:
     atexit._clear()
     tempfile.tempdir = None
     random.seed()
-    torch.seed()
+    torch.default_generator.seed()  # torch.seed() would look for graphics cards as well
     gc.enable()
 
 

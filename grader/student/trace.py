@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import types
+from collections.abc import Callable
 from typing import Any, Self
 
 import torch
@@ -111,36 +112,42 @@ def _text(value: object, size: int) -> str:
     return text[:size]
 
 
+_Trace = Callable[[types.FrameType, str, Any], Any]
+
+
 class Calls:
-    """Context that notes which functions of one file run, and what two of them return.
+    """Context that notes what some functions return.
 
     ``watched`` maps a code object to a name; ``returned[name]`` describes the
     last value that it returned.
     """
 
-    def __init__(self, path: str, watched: dict[types.CodeType, str]) -> None:
-        self.path, self.watched = path, watched
-        self.ran: set[str] = set()
+    def __init__(self, watched: dict[types.CodeType, str]) -> None:
+        self.watched = watched
         self.returned: dict[str, dict[str, Any]] = {}
 
     def __enter__(self) -> Self:
-        self._before = sys.getprofile()
-        sys.setprofile(self._note)
+        # A trace function hears of Python's calls only; a profile function also of
+        # each call into C, which makes everything several times slower.
+        self._before = sys.gettrace()
+        if self.watched:
+            sys.settrace(self._called)
         return self
 
     def __exit__(self, *_: object) -> None:
-        sys.setprofile(self._before)
+        if self.watched:
+            sys.settrace(self._before)
 
-    def _note(self, frame: types.FrameType, event: str, arg: Any) -> None:
-        code = frame.f_code
-        if event == "call" and code.co_filename == self.path:
-            self.ran.add(code.co_qualname)
-        elif event == "return" and code in self.watched:
-            self.returned[self.watched[code]] = describe(arg)
+    def _called(self, frame: types.FrameType, event: str, arg: Any) -> _Trace | None:
+        if frame.f_code not in self.watched:
+            return None
+        frame.f_trace_lines = False
+        return self._returned
 
-    def facts(self) -> dict[str, Any]:
-        """What was noted, JSON-ready."""
-        return {"ran": sorted(self.ran)[:100], "returned": self.returned}
+    def _returned(self, frame: types.FrameType, event: str, arg: Any) -> _Trace:
+        if event == "return":
+            self.returned[self.watched[frame.f_code]] = describe(arg)
+        return self._returned
 
 
 class Events:
@@ -203,24 +210,24 @@ class Events:
         return f"read {place[:200]}" if by_student else None
 
 
+_OWNERS: dict[str, Any] = {
+    "builtins": builtins,
+    "torch": torch,
+    "torch.Tensor": torch.Tensor,
+    "torch.autograd": torch.autograd,
+    "torch.autograd.Function": torch.autograd.Function,
+    "torch.testing": torch.testing,
+    "torch.autograd.gradcheck": sys.modules.get("torch.autograd.gradcheck", torch.testing),
+}
+#: Copied once, in the nursery: a copy touches each value, and so takes its memory page anew.
+_NAMES = {place: dict(vars(owner)) for place, owner in _OWNERS.items()}
+
+
 class Snapshot:
     """Names and settings of Python and torch, as they were before student code ran."""
 
     def __init__(self) -> None:
-        self._names = {place: dict(vars(owner)) for place, owner in self._owners().items()}
         self._settings = self._read_settings()
-
-    @staticmethod
-    def _owners() -> dict[str, Any]:
-        return {
-            "builtins": builtins,
-            "torch": torch,
-            "torch.Tensor": torch.Tensor,
-            "torch.autograd": torch.autograd,
-            "torch.autograd.Function": torch.autograd.Function,
-            "torch.testing": torch.testing,
-            "torch.autograd.gradcheck": sys.modules.get("torch.autograd.gradcheck", torch.testing),
-        }
 
     @staticmethod
     def _read_settings() -> dict[str, Any]:
@@ -236,8 +243,8 @@ class Snapshot:
         """Dotted names whose value is another one now; new names don't count."""
         return [
             f"{place}.{name}"
-            for place, owner in self._owners().items()
-            for name, value in self._names[place].items()
+            for place, owner in _OWNERS.items()
+            for name, value in _NAMES[place].items()
             # torch itself renames torch.Storage when the default dtype changes.
             if name != "Storage" and vars(owner).get(name, value) is not value
         ][:20]
