@@ -56,7 +56,7 @@ $(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/d
   && touch $@; } 2>&1 | tee .venv/setup.log \
 | if [ -t 2 ]; then while IFS= read -r line; do printf '\r%-78.78s' "$$line" >&2; done; \
   printf '\r%-78s\r' '' >&2; else cat >/dev/null; fi; \
-[ -f $@ ] || { why=$$(grep '^ERROR' .venv/setup.log | tail -n 1 | cut -c 1-160); \
+[ -f $@ ] || { why=$$(grep -o 'ERROR: .*' .venv/setup.log | tail -n 1 | cut -c 1-160); \
   echo "Installing failed ($${why:-pip gave no reason}). Is the network up, is the disk full?" \
     "Then run make again; all that pip said is in .venv/setup.log." >&2; exit 1; }
 endef

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.autograd.gradcheck import GradcheckError
 
-from grader.questions import Examiner, Finding, Outcome, Question, ask
+from grader.questions import TOLERANCE, Examiner, Finding, Outcome, Question, ask
 from grader.records import CheckResult, Exercise
 from grader.student.process import Answer, Student, StudentEnded
 
@@ -63,6 +63,10 @@ class Observations:
     helper: list[Outcome] = field(default_factory=list)
     #: The text of torch's complaint, "" where gradcheck passed, None where it did not run.
     gradcheck: str | None = None
+    #: Where backward is wrong: its first question again, ones, and the numbers of a test by hand.
+    again: Outcome | None = None
+    ones: Outcome | None = None
+    usual_numbers: Outcome | None = None
     second: Outcome | None = None
     changed_in_place: Outcome | None = None
     farewell: Answer | None = None
@@ -99,7 +103,11 @@ def observe(student: Student, exercise: Exercise, source: bytes, seed: Callable[
     plan = {name: getattr(examiner, name)() for name in ("forward", "backward", "contract", "helper")}
     for name in ("forward", "backward"):
         _ask_all(student, plan[name], getattr(seen, name))
-    if not seen.findings("forward") and not seen.findings("backward"):
+    if seen.findings("backward"):
+        seen.again = ask(student, plan["backward"][0])
+        seen.ones = ask(student, examiner.ones())
+        seen.usual_numbers = ask(student, examiner.usual_numbers())
+    elif not seen.findings("forward"):
         seen.gradcheck = _gradcheck(student, examiner)
     for name in ("contract", "helper"):
         _ask_all(student, plan[name], getattr(seen, name))
@@ -124,6 +132,31 @@ def judge(seen: Observations) -> tuple[CheckResult, ...]:
     return _results(seen.exercise, lambda check: _problem(check.name, seen))
 
 
+def praise(seen: Observations) -> str:
+    """What a pass has proven, and one thing to try next."""
+    numbers = sum(
+        t.numel()
+        for name in ("backward", "contract", "helper")
+        for o in getattr(seen, name)
+        for output, t in o.question.expected.items()
+        if output.startswith("grad") and output != "grad_output"
+    )
+    second = seen.second is not None and seen.second.answer is not None and not seen.second.finding
+    also = ", and the second derivative is right, too" if second else ""
+    return (
+        f"Well done. {numbers} gradients at random points are exact to "
+        f"{TOLERANCE[torch.float64]:.0e} in float64, gradcheck agrees{also}. "
+        f"{seen.exercise.try_next}"
+    ).strip()
+
+
+_UNREADY = {
+    "load": "the file has to load",
+    "forward": "forward has to be right",
+    "backward": "backward has to be right",
+}
+
+
 def _results(
     exercise: Exercise, problem: Callable[[Check], str | Finding]
 ) -> tuple[CheckResult, ...]:
@@ -134,8 +167,13 @@ def _results(
         name, title = public_name(check.name, exercise), check.title.format(**names)
         blocking = next((results[n] for n in check.rests_on if results[n].status != "pass"), None)
         if blocking:
-            words = "the file could not be loaded" if blocking.name == "load" else f"{blocking.name} is not right yet"
-            result = CheckResult(name, title, "skipped", 0, check.max_points, f"not checked, because {words}")
+            # A skipped check passes on its own reason: the one that began it.
+            reason = (
+                blocking.message
+                if blocking.status == "skipped"
+                else f"not checked, because {_UNREADY[blocking.name]} first"
+            )
+            result = CheckResult(name, title, "skipped", 0, check.max_points, reason)
         else:
             found = problem(check)
             if not found:
@@ -237,7 +275,8 @@ def describe(finding: Finding, exercise: Exercise) -> str:
         return f"{words}: {name} has dtype {about.get('dtype')}, expected {str(expected.dtype)[6:]}"
     if kind == "changed":
         return f"{words}: {name} was changed in place"
-    return f"{words}: {name} is off at {finding.worst.index if finding.worst else ''}".replace("()", "its element")
+    index = list(finding.worst.index) if finding.worst else []
+    return f"{words}: {name} is wrong" + (f", most of all at index {index}" if index else "")
 
 
 def _value_name(finding: Finding, exercise: Exercise) -> str:

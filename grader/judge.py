@@ -12,9 +12,9 @@ import time
 import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from grader.records import Report
+from grader.records import Layer, Report
 from grader.source import Source
 
 if TYPE_CHECKING:
@@ -63,13 +63,12 @@ class Judge:
         from grader.student.process import Student
 
         exercise = EXERCISES[exercise_name]
-        layers: Any = ()
-        output, events = "", ()
+        layers: tuple[Layer, ...] = ()
+        output, left_behind = "", 0
+        events: tuple[tuple[str, str], ...] = ()
         if source.trouble:
-            seen = checks.Observations(exercise)
-            number = seed or 0
-            results = checks.unchecked(exercise, source.trouble.words.partition(".")[0])
-            student = None
+            seen, number = checks.Observations(exercise), seed or 0
+            results = checks.unchecked(exercise, source.trouble.words.partition(". ")[0])
         else:
             assert self._nursery is not None
             student = Student(self._nursery, exercise.name)
@@ -82,8 +81,10 @@ class Judge:
             results = checks.judge(seen)
             layers = student.layers()
             output = student.output.decode(errors="replace")
-            events = tuple(f"{event} {detail}".rstrip() for event, detail in student.events)
-        found = diagnosis.diagnose(source, seen, results, student)
+            events, left_behind = tuple(student.events), student.left_behind
+        found = diagnosis.diagnose(
+            source, seen, results, events=events, output=output, left_behind=left_behind
+        )
         passed = all(r.status == "pass" for r in results)
         if strict and found:
             passed = False
@@ -99,8 +100,9 @@ class Judge:
             seconds=round(time.perf_counter() - started, 3),
             versions=_versions(),
             isolation=layers,
+            praise=checks.praise(seen) if passed else "",
             output=output,
-            events=events,
+            events=tuple(f"{event} {detail}".rstrip() for event, detail in events),
         )
 
     def close(self) -> None:

@@ -23,6 +23,30 @@ Kind = Literal[
 ]
 
 
+#: Which aspect a question tells apart from ordinary ones, by its words.
+_ASPECTS = {
+    "0-d": "shape",
+    "0-d x": "shape",
+    "2-d": "shape",
+    "3-d x": "shape",
+    "empty": "shape",
+    "empty x": "shape",
+    "empty 2-d x": "shape",
+    "one element": "shape",
+    "many elements": "shape",
+    "transposed x": "layout",
+    "transposed grad_output": "layout",
+    "every other element": "layout",
+    "expanded grad_output": "layout",
+    "grad_output as .sum() gives it": "layout",
+    "float32": "dtype",
+    "large x": "size",
+    "backward twice on one graph": "repeat",
+    "two forward calls, then their backward calls": "interleaved",
+    "a graph that goes on before and after": "graph",
+}
+
+
 @dataclass(frozen=True)
 class Question:
     """One request: `words` say what it is, `expected` holds tensors by output name.
@@ -36,6 +60,11 @@ class Question:
     expected: dict[str, torch.Tensor]
     x: dict[str, torch.Tensor] = field(default_factory=dict)
     grad_output: dict[str, torch.Tensor] = field(default_factory=dict)
+
+    @property
+    def aspect(self) -> str:
+        """What this question is about, where the others of its check are not."""
+        return _ASPECTS.get(self.words, "values")
 
 
 @dataclass(frozen=True)
@@ -345,7 +374,18 @@ class Examiner:
             dict.fromkeys(outputs, torch.ones_like(x)),
         )
 
-    # What only advice rests on
+    # What only diagnoses and advice rest on
+
+    def ones(self) -> Question:
+        """What .sum() would pass on: a grad_output of ones."""
+        x = self.draw(7)
+        return self._backward("ones for grad_output", x, torch.ones_like(x))
+
+    def usual_numbers(self) -> Question:
+        """Numbers that a test by hand would use."""
+        x = torch.tensor([-2.0, -1.0, 0.0, 0.5, 1.0, 2.0, 3.0], dtype=torch.float64)
+        return self._backward("usual numbers", x, torch.full_like(x, 2.5))
+
 
     def second(self) -> Question:
         """The second derivative, through `create_graph=True`."""

@@ -16,20 +16,36 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True)
+class Mistake:
+    """What is said of one known mistake, whatever file shows it.
+
+    ``{c}``, ``{h}``, ``{f}`` and ``{d}`` in the texts stand for the exercise's
+    class, its helper, its formula and the derivative as one would name it, d(x³)/dx.
+    """
+
+    key: str
+    #: Under 60 characters.
+    title: str
+    #: Why it is wrong, in the lesson's terms.
+    explanation: str
+    #: The first hint: a question that leads on.
+    question: str
+    #: A key of `grader.diagnosis.catalogue.FAMILIES`: the concept behind it.
+    family: str
+
+
+@dataclass(frozen=True)
 class Formula:
     """A known mistake as the gradient that it computes.
 
-    ``gradient(x, grad_output)`` takes two tensors of one shape and returns what
-    a backward with this mistake returns for them, elementwise.
+    ``gradient(x, grad_output)`` takes two float64 tensors of one shape and
+    returns what a backward with this mistake returns for them; ``computes``
+    says so in mathematical notation.
     """
 
-    mistake: str
     gradient: Callable[[Any, Any], Any]
-    title: str
-    explanation: str
-    hints: tuple[str, ...]
-    #: Which factor of the vector-Jacobian product is wrong.
-    wrong_factor: Literal["local derivative", "chain rule", "both"] = "local derivative"
+    computes: str
+    mistake: Mistake
 
 
 @dataclass(frozen=True)
@@ -44,10 +60,12 @@ class Exercise:
     class_name: str
     helper_name: str
     formula: str
+    derivative: str
     function: Callable[[Any], Any]
     gradient: Callable[[Any, Any], Any]
     second_derivative: Callable[[Any], Any]
-    mistakes: tuple[Formula, ...]
+    formulas: tuple[Formula, ...]
+    #: Shown after a pass.
     try_next: str
 
 
@@ -154,7 +172,11 @@ class Report:
         )
         diagnoses = tuple(
             Diagnosis(
-                **{**d, "line": Line(**d["line"]) if d["line"] else None, "hints": tuple(d["hints"])}
+                **{
+                    **d,
+                    "line": Line(**d["line"]) if d["line"] else None,
+                    "hints": tuple(d["hints"]),
+                }
             )
             for d in data["diagnoses"]
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
@@ -38,21 +39,39 @@ def command(
     path = file or Path("starter") / f"{exercise}.py"
     with warm_judge() as judge:
         # The judge is loading torch; meanwhile come the libraries that show its report.
-        from grader.render import json, junit as junit_xml, terminal
-
+        show = _json if as_json else _terminal(verbose=verbose)
+        write_junit = _junit(junit) if junit else None
         try:
             report = judge.grade(read_source(path), exercise, seed, strict=strict)
-            if junit:
-                junit.write_text(junit_xml.render(report), encoding="utf-8")
+            if write_junit:
+                write_junit(report)
         except GraderError as error:
             fail(str(error))
         except OSError as error:
             fail(f"{junit} can't be written: {error.strerror}")
-        if as_json:
-            sys.stdout.write(json.render(report) + "\n")
-        else:
-            sys.stdout.write(terminal.render_for(report, sys.stdout, verbose=verbose))
+        sys.stdout.write(show(report))
     _exit(report)
+
+
+def _json(report: Report) -> str:
+    from grader.render import json
+
+    return json.render(report) + "\n"
+
+
+def _terminal(*, verbose: bool) -> Callable[[Report], str]:
+    from grader.render import terminal
+
+    stream = sys.stdout
+    color = stream.isatty() and not os.environ.get("NO_COLOR")
+    encoding = stream.encoding or "ascii"
+    return lambda report: terminal.render(report, color=color, encoding=encoding, verbose=verbose)
+
+
+def _junit(path: Path) -> Callable[[Report], object]:
+    from grader.render import junit
+
+    return lambda report: path.write_text(junit.render(report), encoding="utf-8")
 
 
 def _exit(report: Report) -> NoReturn:

@@ -224,15 +224,16 @@ class Student:
 
     def layers(self) -> tuple[Layer, ...]:
         """The layers of isolation that were on for this student."""
-        names = ("own process namespace", "no network", "read-only files, answers hidden")
+        names = ("process namespace", "no network", "read-only files")
         refusal = self.nest.refusal if self.namespaces else "not asked for"
+        limits = (
+            f"CPU {isolation.CPU_SECONDS} s, wall {isolation.WALL_SECONDS} s, "
+            f"memory {isolation.MEMORY_BYTES >> 30} GiB beyond torch, "
+            f"output {OUTPUT_TAKEN >> 20} MiB, files {isolation.FILE_BYTES >> 20} MiB, "
+            f"{isolation.PROCESSES} processes"
+        )
         return (
-            Layer("own process, killed with all that it starts", on=True, why="always"),
-            Layer(
-                "limits on time, memory, output, files and processes",
-                on=True,
-                why=f"CPU {isolation.CPU_SECONDS} s, wall {isolation.WALL_SECONDS} s, "
-                f"memory {isolation.MEMORY_BYTES >> 30} GiB, output {OUTPUT_TAKEN >> 20} MiB",
-            ),
+            Layer("own process", on=True, why="ended with all that it starts"),
+            Layer("limits", on=True, why=limits),
             *(Layer(name, refusal is None, refusal or "Linux namespaces") for name in names),
         )

@@ -24,7 +24,7 @@ from typing import Any
 import torch
 
 from grader.student import wire
-from grader.student.trace import Calls, Events, describe, describe_error
+from grader.student.trace import Calls, Events, Snapshot, describe, describe_error
 
 Tensors = dict[str, torch.Tensor]
 Facts = dict[str, Any]
@@ -70,7 +70,7 @@ class Student:
     def run(self) -> None:
         """Receive, act, answer; the loop of this process."""
         _clean_interpreter(self.path)
-        process = os.getpid()
+        process, self.before = os.getpid(), Snapshot()
         while True:
             try:
                 request, tensors = wire.receive(self.connection)
@@ -151,8 +151,8 @@ class Student:
         facts["functions"] = [
             name for name, v in names.items() if _is_custom_function(v) and type(name) is str
         ][:20]
-        facts["grad_enabled"] = torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
-        facts["threads"] = threading.active_count()
+        facts["patched"] = self.before.patched()
+        facts["settings"] = self.before.changed_settings()
 
     def do_forward(
         self, out: Tensors, facts: Facts, tensors: Tensors, requires_grad: bool, layout: str
@@ -164,8 +164,8 @@ class Student:
         self._tell(out, facts, "x", x)
         facts["grad_fn"] = _grad_fn(y, self.cube)
         facts["same_object"] = y is x
-        if isinstance(y, torch.Tensor):
-            facts["alias"] = y is not x and _shares_memory(x, y)
+        if facts["grad_fn"] in ("cube", "custom"):
+            self._tell_context(out, facts, y.grad_fn)
 
     def do_backward(
         self,
@@ -249,9 +249,21 @@ class Student:
     def do_farewell(self, out: Tensors, facts: Facts, tensors: Tensors) -> None:
         """What the code leaves behind: threads, and exit hooks, which run now."""
         facts["threads"] = [t.name[:80] for t in threading.enumerate()[1:9] if not t.daemon]
-        facts["random"] = random.random() is not None
         self.stage = "exit"
         atexit._run_exitfuncs()
+
+    def _tell_context(self, out: Tensors, facts: Facts, ctx: Any) -> None:
+        """What forward left on ctx: saved tensors, and tensors kept as attributes."""
+        facts["ctx_tensors"] = [
+            str(name)[:80] for name, v in vars(ctx).items() if isinstance(v, torch.Tensor)
+        ][:8]
+        try:
+            saved = ctx.saved_tensors
+        except RuntimeError:  # one of them was changed in place
+            return
+        facts["saved"] = len(saved)
+        for i, tensor in enumerate(saved[:4]):
+            self._tell(out, facts, f"saved{i}", tensor)
 
     def _apply(self, x: torch.Tensor) -> Any:
         self.stage = "forward"
@@ -273,7 +285,9 @@ def _clean_interpreter(path: str) -> None:
     ours = {"", home} - {p for p in sys.path if p.endswith("-packages")}
     kept = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
     os.environ.clear()
-    os.environ.update(kept, HOME=scratch, TMPDIR=scratch)
+    home_folder = os.path.join(scratch, "home")
+    os.mkdir(home_folder)
+    os.environ.update(kept, HOME=home_folder, TMPDIR=scratch)
     sys.argv[:] = [name]
     sys.path[:] = [scratch, *(p for p in sys.path if p not in ours)]
     sys.modules["__main__"] = types.ModuleType("__main__")
@@ -312,9 +326,3 @@ def _grad_fn(y: Any, cube: Any) -> str:
     if owner is None:
         return "builtin"
     return "cube" if owner is cube else "custom"
-
-
-def _shares_memory(a: torch.Tensor, b: torch.Tensor) -> bool:
-    if a.layout != torch.strided or b.layout != torch.strided or not a.numel():
-        return False
-    return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()

@@ -5,6 +5,7 @@ Nothing here is believed when it comes to the verdict: it explains numbers.
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import sys
@@ -18,8 +19,8 @@ _MAX_EVENTS = 200
 
 #: Audit events that an exercise on a backward pass has no use for.
 _EVENTS = frozenset(
-    "builtins.input os.exec os.fork os.forkpty os.kill os.killpg os.posix_spawn os.putenv os.remove "
-    "os.rename os.rmdir os.spawn os.system pty.spawn shutil.rmtree signal.pthread_kill "
+    "builtins.input glob.glob os.exec os.fork os.forkpty os.kill os.killpg os.posix_spawn os.putenv os.remove "
+    "os.rename os.rmdir pathlib.Path.glob pathlib.Path.rglob os.spawn os.system pty.spawn shutil.rmtree signal.pthread_kill "
     "socket.bind socket.connect socket.getaddrinfo subprocess.Popen sys.addaudithook".split()
 )
 _SECRETS = ("solution", "/etc/", "/proc/", ".ssh", "gradebook", "exercises", "grader")
@@ -129,8 +130,15 @@ class Events:
     def _hook(self, event: str, args: tuple[Any, ...]) -> None:
         if not self.on or self.count >= _MAX_EVENTS:
             return
+        detail: str | None
         if event == "open":
             detail = self._suspicious_open(args)
+        elif event == "sys._getframe":
+            # The standard library looks at frames as well; only the student's own look counts.
+            self.on = False  # our own look would come back here
+            caller = sys._getframe(1).f_code.co_filename
+            self.on = True
+            detail = "" if caller.startswith(self.scratch) else None
         elif event in _EVENTS:
             detail = ", ".join(_text(repr(a), 200) for a in args if type(a) in (str, int, list, tuple))
         else:
@@ -155,3 +163,48 @@ class Events:
         if not inside and not library and any(word in place for word in _SECRETS):
             return f"read {place[:200]}"
         return None
+
+
+class Snapshot:
+    """Names and settings of Python and torch, as they were before student code ran."""
+
+    def __init__(self) -> None:
+        self._names = {place: dict(vars(owner)) for place, owner in self._owners().items()}
+        self._settings = self._read_settings()
+
+    @staticmethod
+    def _owners() -> dict[str, Any]:
+        return {
+            "builtins": builtins,
+            "torch": torch,
+            "torch.Tensor": torch.Tensor,
+            "torch.autograd": torch.autograd,
+            "torch.autograd.Function": torch.autograd.Function,
+            "torch.testing": torch.testing,
+            "torch.autograd.gradcheck": sys.modules.get("torch.autograd.gradcheck", torch.testing),
+        }
+
+    @staticmethod
+    def _read_settings() -> dict[str, Any]:
+        return {
+            "the default dtype": torch.get_default_dtype(),
+            "grad mode": torch.is_grad_enabled() and not torch.is_inference_mode_enabled(),
+            "the working directory": os.getcwd(),
+            "sys.path": list(sys.path),
+            "the number of threads": torch.get_num_threads(),
+        }
+
+    def patched(self) -> list[str]:
+        """Dotted names whose value is another one now; new names don't count."""
+        return [
+            f"{place}.{name}"
+            for place, owner in self._owners().items()
+            for name, value in self._names[place].items()
+            # torch itself renames torch.Storage when the default dtype changes.
+            if name != "Storage" and vars(owner).get(name, value) is not value
+        ][:20]
+
+    def changed_settings(self) -> list[str]:
+        """Settings that have another value now."""
+        now = self._read_settings()
+        return [name for name, value in self._settings.items() if now[name] != value]

@@ -1,0 +1,1 @@
+"""Renderers: pure functions of a Report, one module for each format."""

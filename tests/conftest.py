@@ -1,0 +1,38 @@
+"""What several tests share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def require_tool(*names: str) -> str:
+    """Return the path of the first of these programs that is here, or skip the test.
+
+    A user's machine may lack it. Where REQUIRE_TOOLS=1 says that it was
+    installed for the tests, its absence fails the test instead.
+    """
+    for name in names:
+        if path := shutil.which(name):
+            return path
+    reason = f"needs {' or '.join(names)}, which is not installed"
+    if os.environ.get("REQUIRE_TOOLS") == "1":
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let a test say what it needs: ``@pytest.mark.tool("chromium", "google-chrome")``."""
+    for mark in item.iter_markers("tool"):
+        require_tool(*mark.args)
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """Return the folder of the repository."""
+    return ROOT
