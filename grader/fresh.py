@@ -15,7 +15,7 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from grader.records import Report
 from grader.service import GraderError, JudgeProcess
@@ -31,10 +31,10 @@ class FreshJudge:
     _process: subprocess.Popen[bytes] | None = None
     _errors: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
 
-    def start(self) -> None:
-        """Start the interpreter; it loads torch while this process goes on."""
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start the interpreter, if need be; it loads torch while this process goes on."""
         if self._process is not None:
-            return
+            return self._process
         # Neither the working directory nor its torch.py may come before the real modules.
         path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
         self._process = subprocess.Popen(
@@ -46,6 +46,7 @@ class FreshJudge:
             env=os.environ | {"PYTHONPATH": path},
             start_new_session=True,  # an interrupt of the kernel is not meant for it
         )
+        return self._process
 
     def grade(self, source: Source, exercise: str) -> Report:
         """Grade one submission.
@@ -53,10 +54,7 @@ class FreshJudge:
         Raises:
             GraderError: the grader itself failed, and no student's code can be the cause.
         """
-        self.start()
-        assert self._process
-        assert self._process.stdin
-        assert self._process.stdout
+        requests, answers = _pipes(self.start())
         request = {
             "name": source.name,
             "data": base64.b64encode(source.data).decode(),
@@ -64,9 +62,9 @@ class FreshJudge:
             "exercise": exercise,
         }
         try:
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
-            self._process.stdin.flush()
-            answer = self._process.stdout.readline()
+            requests.write(json.dumps(request).encode() + b"\n")
+            requests.flush()
+            answer = answers.readline()
         except OSError:
             answer = b""
         except BaseException:  # interrupted: the answer that is under way belongs to nobody
@@ -85,21 +83,24 @@ class FreshJudge:
         process, self._process = self._process, None
         if process is None:
             return
-        assert process.stdin
-        assert process.stdout
+        requests, answers = _pipes(process)
         with contextlib.suppress(OSError):
-            process.stdin.close()
+            requests.close()
         try:
             process.wait(wait)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        process.stdout.close()
+        answers.close()
 
     def _last_words(self) -> str:
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else "the grader's process ended without a word"
+
+
+def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    return cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
 
 
 def _serve() -> None:
