@@ -70,6 +70,8 @@ class Observations:
     second: Outcome | None = None
     changed_in_place: Outcome | None = None
     farewell: Answer | None = None
+    #: Whether the code sent a signal to a process, its own or another.
+    signalled: bool = False
 
     @property
     def loaded(self) -> bool:
@@ -112,6 +114,9 @@ def observe(student: Student, exercise: Exercise, source: bytes, seed: Callable[
     for name in ("contract", "helper"):
         _ask_all(student, plan[name], getattr(seen, name))
     seen.second = ask(student, examiner.second())
+    # A second derivative may be missing, but the first must not change for its sake.
+    if seen.second.finding and seen.second.finding.output == "grad":
+        seen.contract.append(seen.second)
     seen.changed_in_place = ask(student, examiner.changed_in_place())
     try:
         seen.farewell = student.ask("farewell")
@@ -204,6 +209,8 @@ def _problem(name: str, seen: Observations) -> str | Finding:
 def gate_problem(seen: Observations) -> str | None:
     """Why nothing further can be checked, or None."""
     c, h = seen.exercise.class_name, seen.exercise.helper_name
+    if seen.signalled:
+        return "the code sends signals to processes"
     if seen.load is None:
         return ending_words(seen.ended, "import") if seen.ended and seen.ended.stage == "load" else "the file was not loaded"
     if seen.load.error:
@@ -290,6 +297,8 @@ def _value_name(finding: Finding, exercise: Exercise) -> str:
 def kind_words(about: dict[str, Any]) -> str:
     """What a value is, in words, from its description."""
     kind = about.get("kind")
+    if kind == "tensor":
+        return "a tensor that holds no plain numbers"
     if kind in ("tuple", "list"):
         return f"a {kind} of {about.get('length')}"
     return {None: "nothing", "none": "None", "number": "a plain number", "function": "a function"}.get(
