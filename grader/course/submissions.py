@@ -21,7 +21,7 @@ from nbgrader.utils import is_grade, is_solution
 from traitlets import Bool
 
 from grader.course.cells import JUDGE
-from grader.course.layout import Layout
+from grader.course.layout import Layout, prepare
 from grader.records import Layer
 from grader.render.text import quote
 from grader.service import read_source
@@ -50,10 +50,18 @@ class SubmissionExporter(NotebookExporter):
         super().__init__(**kwargs)
         self._started = time.monotonic()
         self._done = 0
-        missing = [] if self.trust_submissions else _missing_layers()
+        missing = [] if self.trust_submissions else missing_layers()
         if missing:
             self.log.error("%s", _refusal(missing))
             raise NbGraderException(_refusal(missing))
+        self._complete_submissions()
+
+    def _complete_submissions(self) -> None:
+        """Complete what was put into place by hand, so that nobody is skipped."""
+        layout = Layout(self.parent.coursedir, self.parent.coursedir.assignment_id)
+        for student in layout.students():
+            prepare(layout, student)
+        self.parent.init_notebooks()  # looks again
 
     def from_filename(
         self, filename: str, resources: dict[str, Any] | None = None, **kw: Any
@@ -88,7 +96,7 @@ class SubmissionExporter(NotebookExporter):
         sys.stderr.flush()
 
 
-def _missing_layers() -> list[Layer]:
+def missing_layers() -> list[Layer]:
     """The layers of isolation that are off here, seen on a file that does nothing."""
     return [
         layer for layer in JUDGE.grade(Source("cube.py", b"0\n"), "cube").isolation if not layer.on
