@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 from nbgrader.converters import Autograde, GenerateAssignment
-from nbgrader.preprocessors import ClearHiddenTests, Execute, GetGrades
+from nbgrader.preprocessors import Execute, GetGrades
 
 from grader.course.cells import GradeCells
 from grader.course.collect import Collect
@@ -45,12 +45,7 @@ c.Autograde.autograde_preprocessors = [
 c.Autograde.exclude_overwriting = {name: [f"{name}.py"] for name in EXERCISES}
 
 # Feedback shows the student's file, the graded cells with their reports, the points.
-c.GenerateFeedback.preprocessors = [
-    GetGrades,
-    OnlyGraded,
-    ClearHiddenTests,
-    CSSHTMLHeaderPreprocessor,
-]
+c.GenerateFeedback.preprocessors = [GetGrades, OnlyGraded, CSSHTMLHeaderPreprocessor]
 
 # grades.csv, and grades-checks.csv with a column for each check.
 c.ExportApp.plugin_class = CheckExporter

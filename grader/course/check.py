@@ -51,9 +51,10 @@ def check(course: Path, assignment: str) -> Iterator[tuple[str, list[str]]]:
     layout = Layout(app.coursedir, assignment)
     source = _read(layout.source / layout.notebook)
     yield "configuration", list(_configuration(app, course))
-    yield "isolation on this machine", [
-        f"{layer.name} is off: {layer.why}" for layer in submissions.missing_layers()
-    ]
+    yield (
+        "isolation on this machine",
+        [f"{layer.name} is off: {layer.why}" for layer in submissions.missing_layers()],
+    )
     yield "source notebook", list(_source(layout, source))
     yield "release, in step with the source", list(_release(layout, source))
     yield "gradebook, in step with the source", list(_gradebook(layout, source))
