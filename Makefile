@@ -8,8 +8,7 @@ READY  := .venv/ready
 quoted = '$(subst ','\'',$(value $(1)))'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test lint bench clean \
-  lab release collect zip-collect autograde feedback export bench-nbgrader
+.PHONY: help setup grade test lint bench clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -32,6 +31,8 @@ lint: $(READY)-test ## Check style and types
 
 bench: $(READY)-grade ## Measure a grade against `import torch`
 	@$(BIN)/python tests/bench/grade.py $(ARGS)
+
+.PHONY: lab release collect zip-collect autograde feedback export bench-nbgrader
 
 lab: $(READY)-instructor ## Open the notebook in JupyterLab, on a copy in lab/
 	@mkdir -p lab; for file in notebooks/source/cube/* starter/cube.py; do \
