@@ -143,7 +143,10 @@ def test_the_reason_is_in_the_report(course):
 def test_a_kernel_gives_the_same_scores(course, tmp_path):
     other = Course.new(tmp_path / "kernel")
     other.release()
-    asked = {k: v for k, v in kinds(other).items() if not k.endswith("-right")}
+    # A kernel costs seconds; these differ from others only in what the judge makes of them.
+    alike = {"another-solution", "summed", "attribute", "empty", "huge", "script-in-comment"}
+    found = kinds(other)
+    asked = {k: v for k, v in found.items() if not k.endswith("-right") and k not in alike}
     assert len(asked) >= 20
     for student, (files, _) in asked.items():
         other.hand_in(student, files)
