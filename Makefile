@@ -13,7 +13,7 @@ quoted = '$(subst ','\'',$(value $(1)))'
 
 help: ## List the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) \
-	| while IFS='	' read -r name what; do printf '  make %-10s %s\n' "$$name" "$$what"; done
+	| while IFS='	' read -r name what; do printf '  make %-14s %s\n' "$$name" "$$what"; done
 
 setup: $(READY)-grade ## Make .venv and install what grading needs
 	@echo "Ready: make grade"
@@ -21,7 +21,7 @@ setup: $(READY)-grade ## Make .venv and install what grading needs
 grade: $(READY)-grade ## Grade starter/cube.py, or FILE=path (options: ARGS=--verbose)
 	@$(BIN)/python -m grader grade $(ARGS) $(if $(value FILE),-- $(call quoted,FILE))
 
-test: $(READY)-test lint ## Run all tests of the kit (some: ARGS="-k render")
+test: $(READY)-test $(READY)-instructor lint ## Run all tests of the kit (some: ARGS="-k render")
 	@$(BIN)/python -m pytest $(ARGS)
 
 lint: $(READY)-test ## Check style and types
@@ -31,6 +31,55 @@ lint: $(READY)-test ## Check style and types
 
 bench: $(READY)-grade ## Measure a grade against `import torch`
 	@$(BIN)/python tests/bench/grade.py $(ARGS)
+
+.PHONY: lab release collect zip-collect autograde feedback export bench-nbgrader
+
+lab: $(READY)-instructor ## Open the notebook in JupyterLab, on a copy in lab/
+	@mkdir -p lab; for file in notebooks/source/cube/* starter/cube.py; do \
+	  [ -e "lab/$${file##*/}" ] || cp "$$file" lab/; done
+	@bin=$$(cd $(BIN) && pwd) && cd lab && PATH="$$bin:$$PATH" jupyter lab cube.ipynb $(ARGS)
+
+# ------------------------------------------------------ a course with nbgrader
+# COURSE is its folder, EXCHANGE the folder (a full path) through which files go
+# to students and back, where there is one. Each of these is an nbgrader command
+# that may as well be called in the course's folder.
+
+COURSE     ?= notebooks
+ASSIGNMENT ?= cube
+quiet      := --log-level=WARN
+exchange    = $(if $(value EXCHANGE),--Exchange.root=$(call quoted,EXCHANGE))
+nbgrader    = bin=$$(cd $(BIN) && pwd) && cd $(call quoted,COURSE) && \
+  PATH="$$bin:$$PATH" PYTHONWARNINGS=ignore nbgrader
+
+release: $(READY)-instructor ## Make the students' version in COURSE=folder (EXCHANGE=/folder)
+	@$(BIN)/python -m grader course-new \
+	  $(if $(value EXCHANGE),--exchange=$(call quoted,EXCHANGE)) -- $(call quoted,COURSE)
+	@$(nbgrader) generate_assignment $(ASSIGNMENT) --force $(quiet)
+	@$(if $(exchange),$(nbgrader) release_assignment $(ASSIGNMENT) --force $(exchange))
+	@echo "The students' version: "$(call quoted,COURSE)/release/$(ASSIGNMENT)
+
+collect: $(READY)-instructor ## Fetch what was handed in through the exchange
+	@$(nbgrader) collect $(ASSIGNMENT) --update $(exchange)
+
+zip-collect: $(READY)-instructor ## Sort a download of Canvas or Moodle by student: ZIP=file
+	@mkdir -p $(call quoted,COURSE)/downloaded/$(ASSIGNMENT)/archive
+	@$(if $(value ZIP),cp $(call quoted,ZIP) \
+	  $(call quoted,COURSE)/downloaded/$(ASSIGNMENT)/archive/)
+	@$(nbgrader) zip_collect $(ASSIGNMENT) --force $(quiet)
+
+autograde: $(READY)-instructor ## Grade what was handed in (in a kernel: KERNEL=1)
+	@$(BIN)/python -m grader course-prepare --assignment=$(ASSIGNMENT) -- $(call quoted,COURSE)
+	@$(nbgrader) autograde $(ASSIGNMENT) $(quiet) $(if $(KERNEL),--GradeCells.kernel=True) $(ARGS)
+
+feedback: $(READY)-instructor ## Write a page for each student (EXCHANGE=/folder to send them)
+	@$(nbgrader) generate_feedback $(ASSIGNMENT) --force $(quiet)
+	@$(if $(exchange),$(nbgrader) release_feedback $(ASSIGNMENT) $(exchange))
+
+export: $(READY)-instructor ## Write grades.csv and grades-checks.csv
+	@$(nbgrader) export $(ARGS)
+
+bench-nbgrader: $(READY)-instructor ## Measure autograding against nbgrader's own
+	@$(BIN)/python tests/bench/nbgrader.py $(ARGS)
 
 clean: ## Undo: remove .venv and everything else that make made
 	@rm -rf .venv build dist .grader .pytest_cache .mypy_cache .ruff_cache

@@ -14,6 +14,9 @@ import click
 #: Each command's place and its line in `grader --help`; imported when it is called.
 COMMANDS = {
     "grade": "Grade one file and explain the verdict.",
+    "course-new": "Make a folder the root of a course with nbgrader.",
+    "course-prepare": "Complete submissions, so that nbgrader skips nobody.",
+    "course-check": "Look for what would go wrong in a course with nbgrader.",
 }
 
 

@@ -192,7 +192,7 @@ def worst_point(
         float(x[index]) if x is not None else float("nan"),
         float(grad_output[index]) if grad_output is not None else None,
         float(yours[index]),
-        float(expected[index]),
+        float(expected[index]) + 0.0,  # -0.0 would only puzzle
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,29 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def root() -> Path:
     """Return the folder of the repository."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def judges():
+    """Return a function that grades many sources, two at a time, and returns their reports."""
+    from grader import JudgeProcess
+
+    pool = [JudgeProcess() for _ in range(2)]
+    for judge in pool:
+        judge.start()
+
+    def grade_all(sources, exercise="cube", seed=None):
+        def share(judge, mine):
+            return [judge.grade(source, exercise, seed) for source in mine]
+
+        with ThreadPoolExecutor(len(pool)) as threads:
+            parts = [sources[i :: len(pool)] for i in range(len(pool))]
+            done = list(threads.map(share, pool, parts))
+        reports = [None] * len(sources)
+        for i, part in enumerate(done):
+            reports[i :: len(pool)] = part
+        return reports
+
+    yield grade_all
+    for judge in pool:
+        judge.close()

@@ -23,8 +23,12 @@ ALLOWED = {
     "service": {"records", "source", "exercises", "checks", "judge"},
     "grader": {"records", "service"},
     "classroom": {"grader", "records", "render", "service"},
-    "notebook": {"grader", "records", "render", "service"},
-    "nbgrader_plugins": {"grader", "records", "render", "service", "classroom", "notebook"},
+    "fresh": {"records", "source", "service"},
+    "notebook": {"records", "source", "render", "service", "fresh"},
+    "course": {
+        *("records", "source", "exercises", "checks", "render", "service"),
+        *("fresh", "notebook"),
+    },
 }
 #: What stands before all rooms: it may import from any, and none imports it.
 DOOR = {"cli", "commands", "__main__"}

@@ -40,7 +40,7 @@ def ready(tmp_path):
     python.parent.mkdir(parents=True)
     python.write_text('#!/bin/sh\nprintf "<%s>" "$@"\n')
     python.chmod(0o755)
-    for name in ("grade", "test"):
+    for name in ("grade", "test", "instructor"):
         (tmp_path / ".venv" / f"ready-{name}").touch()
 
 

@@ -70,7 +70,7 @@ def _unnamed(case: Case) -> Sight:
     where = {"backward": case.syntax.backward, "forward": case.syntax.forward}.get(
         failed.name, case.syntax.helper
     )
-    return Sight("unnamed", case.syntax.result_line(where), evidence=failed.message)
+    return Sight("unnamed", case.syntax.result_line(where), technical=failed.message)
 
 
 def _word(case: Case, sight: Sight) -> Diagnosis:

@@ -74,10 +74,14 @@ def explain(case: Case, error: dict[str, Any], stage: str) -> Sight:
     at_import = stage == "import"
     return trouble.sight(
         "error-at-import" if at_import else "unnamed-error",
-        detail=f"a {trouble.type}"
+        detail=_a(trouble.type)
         if at_import
-        else f"Python stopped in {_place(case, stage)} with a {trouble.type}.",
+        else f"Python stopped in {_place(case, stage)} with {_a(trouble.type)}.",
     )
+
+
+def _a(name: str) -> str:
+    return f"an {name}" if name[:1] in "AEIOU" else f"a {name}"
 
 
 def _place(case: Case, stage: str) -> str:
@@ -101,7 +105,7 @@ def _ending(t: Trouble) -> Sight | None:
     if t.type == "EOFError" and any(event == "builtins.input" for event, _ in t.case.events):
         return t.sight("input-at-import", syntax.call(syntax.tree, "input"))
     hostile = any(ord(c) < 32 and c not in "\n\t\r" for c in t.text) or len(t.text) >= 1999
-    return t.sight("hostile-exception", detail=f"a {t.type}") if hostile else None
+    return t.sight("hostile-exception", detail=_a(t.type)) if hostile else None
 
 
 def _own_names(function: Function | None) -> tuple[str, ...]:
@@ -321,7 +325,7 @@ def _texts(t: Trouble) -> Sight | None:
     if "can be implicitly created only for scalar outputs" in text:
         return t.sight("backward-on-vector")
     if "backward through the graph a second time" in text:
-        return t.sight("backward-twice")
+        return t.sight("backward-twice", next(iter(syntax.calls(helper, "backward")[1:]), None))
     if "leaf Variable that requires grad" in text and "in-place" in text:
         return t.sight("mutates-input", _in_place(t, syntax.forward))
     if "refers to a single memory location" in text:

@@ -26,7 +26,9 @@ def conduct(case: Case) -> Iterator[Sight]:
         if act.key == "steals-reference" and seen and not _looks_for_answers(events[seen]):
             continue
         if seen:
-            yield Sight(act.key, syntax.call(tree, *act.calls), f"{seen} {events[seen]}"[:120])
+            # Of a process only that it was started: its arguments may be long.
+            words = seen if act.key == "leaves-process" else f"{seen} {events[seen]}"[:120]
+            yield Sight(act.key, syntax.call(tree, *act.calls), words.strip())
     killing = syntax.call(tree, "os.kill", "os.killpg")
     if killing:  # it may hold back where it is process 1, as it is here
         yield Sight("kills-parent", killing, "os.kill")
