@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -147,7 +148,10 @@ RETIRED = 3
 
 
 def serve(connection: Connection, nursery: Callable[[], Nursery] | None = None) -> None:
-    """Answer requests to grade, as JSON, until the other side hangs up; then end this process."""
+    """Answer requests to grade, as JSON, until the other side hangs up; then end this process.
+
+    The last answer of a judge that fails itself is its fault in place of a report.
+    """
     code = 1
     judge = Judge(nursery)
     try:
@@ -162,8 +166,11 @@ def serve(connection: Connection, nursery: Callable[[], Nursery] | None = None) 
         code = RETIRED
     except EOFError:
         code = 0
-    except BaseException:
+    except BaseException as error:
         traceback.print_exc()
+        with contextlib.suppress(OSError):
+            fault = f"{type(error).__name__}: {error}"
+            connection.send_bytes(json.dumps({"fault": fault}).encode())
     finally:
         judge.close()
         sys.stderr.flush()

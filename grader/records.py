@@ -192,4 +192,8 @@ class Report:
 
 
 def _point(data: dict[str, Any] | None) -> Point | None:
-    return Point(**{**data, "index": tuple(data["index"])}) if data else None
+    if not data:
+        return None
+    # JSON has no infinities and no nan; they come as words.
+    numbers = {k: v if v is None else float(v) for k, v in data.items() if k != "index"}
+    return Point(tuple(data["index"]), **numbers)

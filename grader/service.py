@@ -67,7 +67,7 @@ class JudgeProcess:
         try:
             self._connection.send_bytes(json.dumps(request).encode())
             self._connection.send_bytes(source.data)
-            return Report.from_dict(json.loads(self._connection.recv_bytes()))
+            answer = json.loads(self._connection.recv_bytes())
         except (EOFError, OSError):
             assert self._process is not None
             self._process.join(5)
@@ -76,8 +76,12 @@ class JudgeProcess:
             if code == judge.RETIRED:
                 return self.grade(source, exercise, seed, strict=strict)
             if code is not None and code < 0:
-                return _killed(source, exercise, seed, -code)
+                return killed(source, exercise, seed, -code)
             raise GraderError(_last_line(errors) or f"the judge ended with status {code}") from None
+        if "fault" in answer:
+            self.close()
+            raise GraderError(answer["fault"])
+        return Report.from_dict(answer)
 
     def _read_errors(self) -> str:
         self._errors.seek(0)
@@ -109,7 +113,7 @@ def _last_line(text: str) -> str:
     return lines[-1] if lines else ""
 
 
-def _killed(source: Source, exercise: str, seed: int | None, signal: int) -> Report:
+def killed(source: Source, exercise: str, seed: int | None, signal: int) -> Report:
     """The report for code that ended the judge: like any other crash, with the reason."""
     words = f"The process that was grading your code was ended by signal {signal}."
     diagnosis = Diagnosis(
