@@ -118,6 +118,9 @@ def observe(student: Student, exercise: Exercise, source: bytes, seed: Callable[
     for name in ("contract", "helper"):
         _ask_all(student, plan[name], getattr(seen, name))
     seen.second = ask(student, examiner.second())
+    # A second derivative may be missing, but the first must not change for its sake.
+    if seen.second.finding and seen.second.finding.output == "grad":
+        seen.contract.append(seen.second)
     seen.changed_in_place = ask(student, examiner.changed_in_place())
     try:
         seen.farewell = student.ask("farewell")
@@ -296,6 +299,8 @@ def _value_name(finding: Finding, exercise: Exercise) -> str:
 def kind_words(about: dict[str, Any]) -> str:
     """What a value is, in words, from its description."""
     kind = about.get("kind")
+    if kind == "tensor":
+        return "a tensor that holds no plain numbers"
     if kind in ("tuple", "list"):
         return f"a {kind} of {about.get('length')}"
     return {None: "nothing", "none": "None", "number": "a plain number", "function": "a function"}.get(

@@ -52,6 +52,9 @@ def diagnose(
     for rule in RULES:
         for sight in rule(case):
             sights.setdefault(sight.key, sight)
+    named = [s for s in sights.values() if s.severity == "error" and not s.key.startswith("unnamed")]
+    if named:  # then an error without a name is most likely its consequence
+        sights = {k: s for k, s in sights.items() if not k.startswith("unnamed")}
     if case.failed and not any(s.severity == "error" for s in sights.values()):
         sights = {"unnamed": _unnamed(case), **sights}
     return tuple(_word(case, sight) for sight in sights.values())
@@ -59,7 +62,10 @@ def diagnose(
 
 def _unnamed(case: Case) -> Sight:
     """What to say when nothing explains the numbers: the worst point."""
-    failed = next(c for c in case.checks if c.status == "fail")
+    failed = min(
+        (c for c in case.checks if c.status == "fail"),
+        key=lambda c: ("load", "forward", "backward", "contract", c.name).index(c.name),
+    )
     where = {"backward": case.syntax.backward, "forward": case.syntax.forward}.get(
         failed.name, case.syntax.helper
     )

@@ -213,7 +213,9 @@ def wrong_forward(case: Case) -> Iterator[Sight]:
         elif finding.kind == "shape":
             shape, x = about.get("shape"), list(finding.question.x["y"].shape)
             words = f"For an x of shape {x} forward returned the shape {shape}."
-            yield Sight("sum-instead-of-elementwise" if shape in ([], [1]) else "wrong-forward", result, words)
+            one, total = about.get("one"), float(finding.question.expected["y"].sum())
+            is_sum = isinstance(one, float) and abs(one - total) <= 1e-9 * (1 + abs(total))
+            yield Sight("sum-instead-of-elementwise" if is_sum else "wrong-forward", result, words)
         elif finding.kind == "dtype":
             yield from _dtype(case, finding, result)
         elif finding.worst:
@@ -291,8 +293,14 @@ def wrong_backward(case: Case) -> Iterator[Sight]:
         where = _in_place_in_backward(case)
         which = changed.output if changed else "grad_output"
         yield Sight("mutates-grad-out" if which == "grad_output" else "mutates-saved-tensor", where or result)
-    if finding.kind == "value" or (changed and finding.kind == "changed"):
+    if finding.kind == "value":
         yield from _wrong_numbers(case, finding, result)
+    elif changed:
+        row = formulas.known(case.exercise.formulas, case.probes)
+        if row:
+            yield Sight(row.mistake.key, result, mistake=row.mistake)
+    elif finding.kind == "error" and _larger_shape(case):
+        yield Sight("broadcast-summed-silently", result, _larger_shape(case) or "")
 
 
 def _written_to(case: Case) -> bool:
@@ -315,7 +323,9 @@ def _wrong_numbers(case: Case, finding: Finding, result: ast.AST | None) -> Iter
     if larger:
         yield Sight("broadcast-summed-silently", result, larger, evidence)
         return
-    if seen.usual_numbers and seen.usual_numbers.answer and seen.usual_numbers.finding is None:
+    at_random = seen.backward[0].finding is not None
+    by_hand = seen.usual_numbers
+    if at_random and by_hand and by_hand.answer and by_hand.finding is None:
         yield Sight("hard-coded-reference", result, "", evidence)
         return
     row = formulas.known(exercise.formulas, probes)
@@ -325,17 +335,16 @@ def _wrong_numbers(case: Case, finding: Finding, result: ast.AST | None) -> Iter
         yield Sight(row.mistake.key, result, "", found, mistake=row.mistake)
         return
     yield from _order_of_saved(case)
-    again = seen.again.finding if seen.again else None
+    if not at_random:
+        yield from _only_later(case, finding, result, evidence)
+        return
     if seen.again and not _equal(seen.again, seen.backward[0]):
         key = "non-deterministic" if syntax.call(syntax.tree, "rand", "randn", "rand_like", "randn_like", "random", "bernoulli", "dropout", "randint", "uniform", "time") else "depends-on-earlier-calls"
         yield Sight(key, result, "", evidence)
         return
-    if again is None:
-        yield Sight("depends-on-earlier-calls", result, "", evidence)
-        return
     true = exercise.gradient
     if probes and all(torch.allclose(p.yours, true(p.x, p.grad_output), 1e-4, 1e-4) for p in probes):
-        if formulas.in_float32(probes) or returned.get("dtype") == "float32":
+        if _lost_digits(case) or returned.get("dtype") == "float32":
             yield Sight("float32-cast", result, "The gradient is right to about seven digits only.", evidence)
         else:
             yield Sight("inexact-gradient", result, "", evidence)
@@ -345,6 +354,35 @@ def _wrong_numbers(case: Case, finding: Finding, result: ast.AST | None) -> Iter
         words = f"At every number tried, backward computes {fitted}. The chain rule asks for grad_output times {exercise.derivative}."
         yield Sight("fitted-formula", result, words, evidence)
         return
+
+
+def _only_later(
+    case: Case, finding: Finding, result: ast.AST | None, evidence: str
+) -> Iterator[Sight]:
+    """The first answer was right: what was different about this one."""
+    first = case.seen.backward[0].question
+    x, g = first.arguments["x"], finding.question.arguments["grad_output"]
+    yours = next(
+        (o.answer.tensors.get("grad0") for o in case.seen.backward if o.answer and o.question is finding.question),
+        None,
+    )
+    if yours is not None and yours.shape == x.shape:
+        if formulas.reproduces(lambda *_: case.exercise.gradient(x, g), [formulas.Probe(x, g, yours)]):
+            yield Sight("depends-on-earlier-calls", result, "", evidence)
+    elif finding.question.aspect == "shape":
+        yield Sight("depends-on-shape", result, f"It fails for: {finding.question.words}.", evidence)
+
+
+def _lost_digits(case: Case) -> bool:
+    """Whether float32 numbers on the way explain the digits that are missing."""
+    true = case.exercise.gradient
+    return formulas.in_float32(case.probes) or any(
+        formulas.reproduces(cast, case.probes, 1e-12)
+        for cast in (
+            lambda x, g: true(x, g.float().double()),
+            lambda x, g: true(x.float().double(), g),
+        )
+    )
 
 
 def _count(case: Case) -> int:
@@ -499,8 +537,16 @@ def wrong_helper(case: Case) -> Iterator[Sight]:
         if not (broken and about.get("kind") == "none" and case.returned(seen.backward, "backward").get("kind") == "none"):
             yield from _no_gradient(case, finding, result)
     elif finding.kind == "shape":
-        words = f"For an x of shape {list(finding.question.expected[finding.output].shape)} {exercise.helper_name} returned the shape {about.get('shape')}."
-        yield Sight("sum-instead-of-elementwise" if about.get("shape") == [] else "wrong-shape", result, words)
+        x = finding.question.expected[finding.output]
+        words = f"For an x of shape {list(x.shape)} {exercise.helper_name} returned the shape {about.get('shape')}."
+        one, inputs = about.get("one"), finding.question.arguments["x"]
+        loss = float(exercise.function(inputs).sum())
+        if isinstance(one, float) and abs(one - loss) <= 1e-9 * (1 + abs(loss)):
+            yield Sight("returns-value", result)
+        elif isinstance(one, float) and abs(one - float(x.sum())) <= 1e-9 * (1 + abs(one)):
+            yield Sight("sum-instead-of-elementwise", result, words)
+        else:
+            yield Sight("wrong-shape", result, words)
     elif finding.kind == "dtype":
         if not broken:
             yield from _dtype(case, finding, result)
@@ -535,7 +581,9 @@ def _no_gradient(case: Case, finding: Finding, result: ast.AST | None) -> Iterat
     """The helper returned something else than a tensor."""
     syntax, about = case.syntax, finding.facts.get("about", {})
     helper, kind = syntax.helper, about.get("kind")
-    if kind in ("tuple", "list"):
+    items = about.get("items")
+    first = items[0] if isinstance(items, list) and items else {}
+    if kind in ("tuple", "list") and first.get("kind") == "tensor":
         yield Sight("returns-tuple", result)
         return
     if kind != "none":
@@ -556,10 +604,25 @@ def _no_gradient(case: Case, finding: Finding, result: ast.AST | None) -> Iterat
         on_output = _sets_requires_grad_late(case)
         if on_output:
             yield Sight("requires-grad-on-output", on_output)
-        elif syntax.attribute(helper, "grad"):
+        elif cut := syntax.call(helper, "torch.tensor", "item", "detach_", "tolist", "numpy"):
+            yield Sight("graph-broken-by-torch-tensor", cut)
+        elif _reads_parameters_grad(case):
             yield Sight("grad-of-original", result)
         else:
             yield Sight("helper-returns-none", result)
+
+
+def _reads_parameters_grad(case: Case) -> bool:
+    """Whether the helper reads .grad of its own parameter, which it never rebinds."""
+    helper = case.syntax.helper
+    name = next(iter(case.syntax.parameters(helper)), "")
+    reads = any(
+        isinstance(n, ast.Attribute) and n.attr == "grad" and root(n) == name for n in own_nodes(helper)
+    )
+    rebinds = any(
+        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in own_nodes(helper)
+    )
+    return reads and not rebinds
 
 
 def _sets_requires_grad_late(case: Case) -> ast.AST | None:

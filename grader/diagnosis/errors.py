@@ -166,15 +166,21 @@ def _xor(t: Trouble) -> Sight | None:
 def _arguments(t: Trouble) -> Sight | None:
     """A call with another number of arguments than the parameters of forward or backward."""
     syntax, c = t.case.syntax, t.case.exercise.class_name
-    if t.type != "TypeError" or not re.search(r"positional argument|unexpected keyword", t.text):
+    if t.type != "TypeError" or not re.search(
+        r"positional argument|unexpected keyword|required argument", t.text
+    ):
         return None
     direct = syntax.call(syntax.helper, f"{c}.forward")
     if t.stage == "cube_grad" and direct:
         return t.sight("calls-forward-directly", direct)
+    if "required argument" in t.text and "setup_context" in syntax.methods:
+        return t.sight("mixed-styles", syntax.forward)
     if "forward()" in t.text or "setup_context()" in t.text:
         method, parameters = syntax.forward, syntax.parameters(syntax.forward)
         if "setup_context" in syntax.methods:
             return t.sight("mixed-styles", method)
+        if parameters[:1] == ["self"] and len(parameters) > 2:
+            return t.sight("missing-staticmethod", method)
         if len(parameters) < 2:
             return t.sight("missing-ctx", method)
         if "missing" in t.text:
@@ -227,12 +233,21 @@ def _saving(t: Trouble) -> Sight | None:
 
 
 def _attributes(t: Trouble) -> Sight | None:
+    syntax, exercise = t.case.syntax, t.case.exercise
+    on_class = re.search(r"type object '(\w+)' has no attribute '(\w+)'", t.text)
+    if on_class:
+        return t.sight("unknown-name", syntax.attribute(t.function, on_class[2]), ".".join(on_class.groups()))
     found = re.search(r"'(\w+)' object has no attribute '(\w+)'", t.text)
     if t.type != "AttributeError" or not found:
         return None
     owner, name = found[1], found[2]
     if owner in ("Tensor", "Parameter") and name in ("save_for_backward", "saved_tensors", "needs_input_grad"):
         return t.sight("parameters-swapped", t.function)
+    if owner == "NoneType" and name in ("save_for_backward", "saved_tensors"):
+        direct = syntax.call(syntax.helper, f"{exercise.class_name}.forward", f"{exercise.class_name}.backward")
+        return t.sight("calls-forward-directly", direct) if direct else None
+    if owner == exercise.class_name and t.stage == "cube_grad":
+        return t.sight("instance-call", syntax.call(syntax.helper, exercise.class_name))
     if owner.endswith(("Backward", "BackwardCFunction")) or owner == t.case.exercise.class_name + "Backward":
         return t.sight("missing-ctx-attribute", t.case.syntax.attribute(t.function, name), name)
     if owner in ("ndarray", "float64", "float32"):
@@ -245,6 +260,10 @@ def _texts(t: Trouble) -> Sight | None:
     syntax, helper = t.case.syntax, t.case.syntax.helper
     c, text = t.case.exercise.class_name, t.text
     got = re.search(r"expected (\d+), got (\d+)", text)
+    kind = re.search(r"expected Variable or None \(got ([\w.]+)\)", text)
+    if kind:
+        where = syntax.result_line(syntax.backward)
+        return t.sight("returns-list", where, f"a value of the type {kind[1]}")
     if "incorrect number of gradients" in text and got:
         words = f"Yours returns {got[2]}."
         return t.sight("wrong-number-of-gradients", syntax.result_line(syntax.backward), words)
@@ -252,8 +271,8 @@ def _texts(t: Trouble) -> Sight | None:
     if shape:
         where = syntax.result_line(syntax.backward)
         words = f"For an x of shape {shape[2]} backward returned the shape {shape[1]}."
-        one = shape[1] == "[]" or (shape[1] == "[1]" and shape[2] != "[1]")
-        return t.sight("sum-instead-of-elementwise" if one else "wrong-shape", where, words)
+        key = "sum-instead-of-elementwise" if _is_the_sum(t) else "wrong-shape"
+        return t.sight(key, where, words)
     if "Legacy autograd function" in text or "is not callable" in text or "'apply'" in text:
         instance = syntax.first(
             helper, lambda n: isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == c
@@ -290,6 +309,17 @@ def _texts(t: Trouble) -> Sight | None:
     return None
 
 
+def _is_the_sum(t: Trouble) -> bool:
+    """Whether the one number that backward returned is the sum of the right gradient."""
+    for outcome in t.case.seen.backward:
+        value = t.case.returned([outcome], "backward").get("one")
+        x, g = outcome.question.x["grad0"], outcome.question.grad_output["grad0"]
+        if isinstance(value, float) and x.numel() > 1:
+            total = float(t.case.exercise.gradient(x, g).sum())
+            return abs(value - total) <= 1e-9 * (1 + abs(total))
+    return False
+
+
 def _in_place(t: Trouble, function: Function | None) -> ast.AST | None:
     names = {n for n in t.case.syntax.parameters(function) if n not in ("ctx", "self", "cls")}
     return t.case.syntax.in_place(function, names)
@@ -298,10 +328,10 @@ def _in_place(t: Trouble, function: Function | None) -> ast.AST | None:
 def _no_graph(t: Trouble) -> Sight | None:
     """Why the loss has no graph: what the helper does, in the order of likelihood."""
     syntax, helper = t.case.syntax, t.case.syntax.helper
-    if t.stage != "cube_grad":
-        return t.sight("constant-output", syntax.result_line(syntax.forward))
     if "grad mode" in t.case.fact(t.case.seen.load, "settings"):
         return t.sight("grad-mode-off", syntax.call(syntax.tree, "set_grad_enabled", "inference_mode"))
+    if t.stage != "cube_grad":
+        return t.sight("constant-output", syntax.result_line(syntax.forward))
     copied = syntax.call(helper, "torch.tensor", "torch.Tensor", "torch.as_tensor", "torch.FloatTensor")
     cut = syntax.call(helper, "no_grad", "inference_mode", "item", "tolist", "numpy")
     data = syntax.attribute(helper, "data")

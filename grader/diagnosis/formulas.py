@@ -80,23 +80,27 @@ def in_float32(given: Sequence[Probe]) -> bool:
 
 @dataclass(frozen=True)
 class Fit:
-    """c · xᵖ · grad_outputᑫ, with |x| for x where `absolute`; added to the true gradient or not."""
+    """c · xᵖ · grad_outputᑫ, with |x| or |grad_output| where said; added to the true gradient or not."""
 
     c: float
     p: float
     q: float
     absolute: bool = False
+    absolute_grad: bool = False
     added: bool = False
 
     def __str__(self) -> str:
         if self.added:
             sign = "-" if self.c < 0 else "+"
-            return f"the right gradient {sign} {Fit(abs(self.c), self.p, self.q, self.absolute)}"
-        factors = [_power("grad_output", self.q), _power("|x|" if self.absolute else "x", self.p)]
+            return f"the right gradient {sign} {dataclasses.replace(self, c=abs(self.c), added=False)}"
+        factors = [
+            _power("|grad_output|" if self.absolute_grad else "grad_output", self.q),
+            _power("|x|" if self.absolute else "x", self.p),
+        ]
         named = [f for f in factors if f]
-        number = number(self.c)
-        if number != "1" or not named:
-            named.insert(0, number)
+        constant = number(self.c)
+        if constant != "1" or not named:
+            named.insert(0, constant)
         return " · ".join(named).replace("-1 · ", "-")
 
 
@@ -125,8 +129,8 @@ def _product(given: Sequence[Probe]) -> Fit | None:
     solution = torch.linalg.lstsq(logs, y[usable].abs().log().unsqueeze(1)).solution.flatten()
     p, q = (round(float(v) * 2) / 2 for v in solution[1:])
     c = math.exp(float(solution[0]))
-    for sign, absolute in itertools.product((1, -1), (False, True)):
-        candidate = Fit(sign * _round(c), p, q, absolute)
+    for sign, *absolute in itertools.product((1, -1), (False, True), (False, True)):
+        candidate = Fit(sign * _round(c), p, q, *absolute)
         if _reproduces_product(candidate, given):
             return candidate
     return None
@@ -135,7 +139,7 @@ def _product(given: Sequence[Probe]) -> Fit | None:
 def _reproduces_product(f: Fit, given: Sequence[Probe]) -> bool:
     def gradient(x: torch.Tensor, g: torch.Tensor) -> torch.Tensor:
         base = x.abs() if f.absolute else x
-        return f.c * base**f.p * g**f.q
+        return f.c * base**f.p * (g.abs() if f.absolute_grad else g) ** f.q
 
     return reproduces(gradient, given, 1e-8)
 

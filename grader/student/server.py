@@ -14,6 +14,7 @@ import inspect
 import os
 import random
 import sys
+import tempfile
 import threading
 import types
 from collections.abc import Callable
@@ -230,6 +231,7 @@ class Student:
         loss = _Upstream.apply(self._apply(x), tensors["grad_output"])
         self.stage = "backward"
         (grad,) = torch.autograd.grad(loss, x, create_graph=True)
+        self._tell(out, facts, "grad", grad)
         facts["differentiable"] = bool(grad.requires_grad)
         if grad.requires_grad:
             self.stage = "second derivative"
@@ -273,7 +275,7 @@ class Student:
         facts.setdefault("values", {})[name] = about = describe(value)
         if about["kind"] in ("tuple", "list") and about["length"]:
             value, about = value[0], about["items"][0]
-        if about["kind"] == "tensor" and about["strided"]:
+        if about["kind"] == "tensor" and about["strided"] and not about["dtype"].startswith("complex"):
             plain = torch.Tensor.as_subclass(value, torch.Tensor).detach()
             out[name] = plain.clone()  # as it is now: later calls may change it
 
@@ -296,6 +298,7 @@ def _clean_interpreter(path: str) -> None:
     sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
     atexit._clear()
+    tempfile.tempdir = None
     random.seed()
     torch.seed()
     gc.enable()

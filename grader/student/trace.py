@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import json
 import os
+import re
 import sys
 import types
 from typing import Any
@@ -23,7 +24,7 @@ _EVENTS = frozenset(
     "os.rename os.rmdir pathlib.Path.glob pathlib.Path.rglob os.spawn os.system pty.spawn shutil.rmtree signal.pthread_kill "
     "socket.bind socket.connect socket.getaddrinfo subprocess.Popen sys.addaudithook".split()
 )
-_SECRETS = ("solution", "/etc/", "/proc/", ".ssh", "gradebook", "exercises", "grader")
+_SECRETS = re.compile(r"solution|/etc/|/proc/.*(environ|cmdline|mem)|\.ssh|gradebook|exercises")
 
 
 def describe(value: Any) -> dict[str, Any]:
@@ -40,7 +41,8 @@ def describe(value: Any) -> dict[str, Any]:
             "shape": list(plain.shape),
             "dtype": str(plain.dtype).removeprefix("torch."),
             "requires_grad": plain.requires_grad,
-            "strided": plain.layout == torch.strided and plain.device.type == "cpu",
+            "strided": (strided := plain.layout == torch.strided and plain.device.type == "cpu"),
+            "one": float(plain) if strided and plain.numel() == 1 and not plain.is_complex() else None,
         }
     if kind in (tuple, list):
         return {
@@ -135,10 +137,7 @@ class Events:
             detail = self._suspicious_open(args)
         elif event == "sys._getframe":
             # The standard library looks at frames as well; only the student's own look counts.
-            self.on = False  # our own look would come back here
-            caller = sys._getframe(1).f_code.co_filename
-            self.on = True
-            detail = "" if caller.startswith(self.scratch) else None
+            detail = "" if self._callers()[0].startswith(self.scratch) else None
         elif event in _EVENTS:
             detail = ", ".join(_text(repr(a), 200) for a in args if type(a) in (str, int, list, tuple))
         else:
@@ -147,6 +146,17 @@ class Events:
             return
         self.count += 1
         os.write(self.fd, json.dumps([event, detail]).encode() + b"\n")
+
+    def _callers(self) -> list[str]:
+        """The files of the code that is running, innermost first."""
+        self.on = False  # our own look at the frames would come back to the hook
+        frame: types.FrameType | None = sys._getframe(2)
+        self.on = True
+        files = []
+        while frame is not None:
+            files.append(frame.f_code.co_filename)
+            frame = frame.f_back
+        return files
 
     def _suspicious_open(self, args: tuple[Any, ...]) -> str | None:
         path, _, flags = (*args, None, None, None)[:3]
@@ -160,9 +170,10 @@ class Events:
         if writes and not inside:
             return f"write {place[:200]}"
         library = "/site-packages/" in place or "/lib/python" in place
-        if not inside and not library and any(word in place for word in _SECRETS):
-            return f"read {place[:200]}"
-        return None
+        if inside or library or not _SECRETS.search(place):
+            return None
+        by_student = any(file.startswith(self.scratch) for file in self._callers())
+        return f"read {place[:200]}" if by_student else None
 
 
 class Snapshot:
