@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import importlib
 import sys
+from typing import NoReturn
 
 import click
 
 #: Each command's place and its line in `grader --help`; imported when it is called.
 COMMANDS = {
     "grade": "Grade one file and explain the verdict.",
+    "watch": "Grade a file now and on every save.",
+    "hint": "Give the next hint on what is wrong.",
+    "plot": "Draw your gradient and the true one over x.",
+    "reset": "Put the starter back, and keep your file.",
+    "solution": "Show the solution, once your file passes.",
+    "doctor": "Say whether this machine is fit to grade.",
 }
 
 
@@ -41,7 +48,7 @@ def main() -> None:
     """Grade the exercise on writing your own backward pass."""
 
 
-def fail(message: str) -> None:
+def fail(message: str) -> NoReturn:
     """End with status 2 and one line on stderr."""
     click.echo(f"grader: {message}", err=True)
     sys.exit(2)

@@ -29,11 +29,11 @@ def trace(student: Student | None, exercise: Exercise, source: Source) -> Curve:
     x = torch.linspace(-_REACH, _REACH, _POINTS, dtype=torch.float64)
     ones = torch.ones_like(x)
     curve = Curve(exercise.name, source.name, _floats(x), true=_floats(exercise.gradient(x, ones)))
+    if student is None or source.trouble:
+        return replace(curve, trouble=source.trouble.words if source.trouble else "no process")
+    if problem := gate_problem(load(student, exercise, source.data)):
+        return replace(curve, trouble=problem)
     try:
-        if student is None:
-            raise _Nothing(source.trouble.words if source.trouble else "")
-        if problem := gate_problem(load(student, exercise, source.data)):
-            raise _Nothing(problem)
         curve = replace(curve, numerical=_floats(_differences(student, x)))
         given = {"repeat": 1, "change_x": False, "layouts": ["", ""]}
         yours = _ask(student, x, "backward", "grad0", grad_output=ones, **given)
@@ -60,9 +60,11 @@ def _ask(
         raise _Nothing(ending_words(ended, operation)) from None
     tensor = answer.tensors.get(output)
     if answer.error:
-        raise _Nothing(f"{operation} raised {error_words(answer.error)}")
+        trouble = f"{operation} raised {error_words(answer.error)}"
+        raise _Nothing(trouble)
     if tensor is None or tensor.shape != x.shape or tensor.is_complex():
-        raise _Nothing(f"{operation} gives no number for each x")
+        trouble = f"{operation} gives no number for each x"
+        raise _Nothing(trouble)
     return tensor
 
 
