@@ -18,10 +18,10 @@ help: ## List the targets
 setup: $(READY)-grade ## Make .venv and install what grading needs
 	@echo "Ready: make grade"
 
-grade: $(READY)-grade ## Grade starter/cube.py, or FILE=path (more options: ARGS=--verbose)
-	@$(BIN)/python -m grader grade $(ARGS) $(if $(FILE),-- $(call quoted,FILE))
+grade: $(READY)-grade ## Grade starter/cube.py, or FILE=path (options: ARGS=--verbose)
+	@$(BIN)/python -m grader grade $(ARGS) $(if $(value FILE),-- $(call quoted,FILE))
 
-test: $(READY)-test lint ## Run all tests of the kit (some of them: ARGS="-k render")
+test: $(READY)-test lint ## Run all tests of the kit (some: ARGS="-k render")
 	@$(BIN)/python -m pytest $(ARGS)
 
 lint: $(READY)-test ## Check style and types

@@ -70,6 +70,8 @@ class Observations:
     second: Outcome | None = None
     changed_in_place: Outcome | None = None
     farewell: Answer | None = None
+    #: Whether the code sent a signal to a process, its own or another.
+    signalled: bool = False
 
     @property
     def loaded(self) -> bool:
@@ -213,6 +215,8 @@ def _problem(name: str, seen: Observations) -> str | Finding:
 def gate_problem(seen: Observations) -> str | None:
     """Why nothing further can be checked, or None."""
     c, h = seen.exercise.class_name, seen.exercise.helper_name
+    if seen.signalled:
+        return "the code sends signals to processes"
     if seen.load is None:
         return ending_words(seen.ended, "import") if seen.ended and seen.ended.stage == "load" else "the file was not loaded"
     if seen.load.error:

@@ -80,6 +80,10 @@ class Judge:
                 )
             finally:
                 student.close()
+            seen.signalled = any(
+                event in ("os.kill", "os.killpg") and not detail.endswith(", 0")
+                for event, detail in student.events
+            )
             results = checks.judge(seen)
             layers = student.layers()
             output = student.output.decode(errors="replace")

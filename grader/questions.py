@@ -242,7 +242,7 @@ class Examiner:
             words,
             "forward",
             {"x": x, "requires_grad": requires_grad, "layout": layout},
-            {"y": y, "x": x},
+            {"x": x, "y": y},
             {"y": x, "x": x},
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import re
 from pathlib import Path
@@ -170,6 +171,42 @@ def test_the_environment_does_not_change_the_report(monkeypatch):
     assert text(FAILED, color=True) == before
 
 
+class Stream(io.StringIO):
+    def __init__(self, encoding, *, terminal):
+        super().__init__()
+        self.isatty = lambda: terminal
+        self._encoding = encoding
+
+    @property
+    def encoding(self):
+        return self._encoding
+
+
+@pytest.mark.parametrize(
+    ("terminal_is_there", "environment", "coloured"),
+    [
+        (True, {}, True),
+        (False, {}, False),
+        (True, {"NO_COLOR": "1"}, False),
+        (True, {"NO_COLOR": ""}, True),
+        (True, {"TERM": "dumb"}, False),
+    ],
+)
+def test_colour_is_for_a_terminal_that_wants_it(
+    monkeypatch, terminal_is_there, environment, coloured
+):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    page = terminal.render_for(FAILED, Stream("utf-8", terminal=terminal_is_there), verbose=False)
+    assert ("\x1b[" in page) == coloured
+
+
+def test_a_stream_s_encoding_is_respected():
+    terminal.render_for(FAILED, Stream("ascii", terminal=False), verbose=True).encode("ascii")
+
+
 def test_ascii_spells_the_lesson_s_notation():
     page = text(FAILED, encoding="ascii")
     assert "Forward gives x^3" in page
@@ -257,6 +294,10 @@ def test_technical_text_and_output_wait_for_verbose():
         assert shown in full
 
 
+def test_layers_that_were_off_are_named():
+    assert "Isolation: 1 of 2 layers on; off: bubblewrap\n" in text(FAILED)
+
+
 def test_a_command_too_long_for_a_line_still_works_in_a_shell():
     report = dataclasses.replace(FAILED, file="a folder/" + "n" * 60 + ".py", exercise="square")
     command = text(report).partition("Again: ")[2].partition("\npython 3.11.7")[0]
@@ -300,6 +341,7 @@ def test_what_would_act_is_shown_as_an_escape(raw, shown):
 
 def test_a_quotation_is_escaped_where_a_text_is_spelt():
     assert quote("x³ → y", "ascii") == r"x\xb3 \u2192 y"
+    assert quote("\tx", "ascii") == "    x"
     assert spell("x³ → y\nx⁻¹ é", "ascii") == ["x^3 to y", r"x^-1 \xe9"]
 
 

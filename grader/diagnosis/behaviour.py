@@ -202,10 +202,9 @@ def wrong_forward(case: Case) -> Iterator[Sight]:
         returned = case.returned(seen.forward, "forward")
         if finding.kind == "error":
             yield errors.explain(case, finding.facts["error"], str(finding.facts["error"].get("stage")))
-        elif finding.output == "x" or finding.facts.get("same_object"):
+        elif finding.output == "x":
             names = set(syntax.parameters(syntax.forward)) - {"ctx"}
-            where = syntax.in_place(syntax.forward, names) or result
-            yield Sight("mutates-input" if finding.kind != "value" or _changes_x(case) else "returns-input-itself", where)
+            yield Sight("mutates-input", syntax.in_place(syntax.forward, names) or result)
         elif finding.kind == "builtin":
             yield Sight("result-not-from-cube", syntax.cube)
         elif finding.kind == "missing":
@@ -220,12 +219,6 @@ def wrong_forward(case: Case) -> Iterator[Sight]:
             yield from _dtype(case, finding, result)
         elif finding.worst:
             yield _wrong_value(case, finding, result)
-
-
-def _changes_x(case: Case) -> bool:
-    return any(f.kind == "changed" for f in case.seen.findings("forward")) or bool(
-        case.syntax.in_place(case.syntax.forward, set(case.syntax.parameters(case.syntax.forward)))
-    )
 
 
 def _dtype(case: Case, finding: Finding, where: ast.AST | None) -> Iterator[Sight]:
@@ -782,10 +775,10 @@ def _second_derivative(case: Case) -> Iterator[Sight]:
     if finding is None or case.seen.gradcheck is None:
         return
     once = syntax.first(syntax.cube, lambda n: isinstance(n, ast.Name | ast.Attribute) and "once_differentiable" in ast.dump(n))
-    error = answer.error
-    if error:
-        if "once_differentiable" in str(error.get("message")) or once:
-            yield _advice("not-twice-differentiable", once)
+    if once:
+        yield _advice("not-twice-differentiable", once)
+        return
+    if answer.error:
         return
     intermediate = _saved_intermediate(case)
     detached = syntax.attribute(syntax.backward, "data") or syntax.call(syntax.backward, "detach", "numpy", "item", "no_grad", "tolist")

@@ -266,9 +266,6 @@ CATALOGUE: dict[str, Mistake] = {
          "A saved tensor is not a copy: it is the caller's x. Changing it changes x for "
          "everyone, and the next backward starts from the wrong numbers.",
          "Which operation on this line writes into a tensor instead of making a new one?"),
-        ("returns-input-itself", "forward returns x itself",
-         "The output is the very tensor that came in, so a change to one is a change to both.",
-         "What does forward compute, and into which tensor?"),
         ("touches-the-callers-tensor", "{h} leaves its marks on the caller's x",
          "The numbers are right. But x requires grad afterwards, or carries a .grad, which the "
          "caller didn't ask for.", "On which tensor could {h} work instead?"),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import shlex
 from collections.abc import Iterable
+from typing import TextIO
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -49,6 +51,17 @@ def render(report: Report, *, width: int = 80, color: bool, encoding: str, verbo
     page.output(report)
     page.colophon(report)
     return page.text()
+
+
+def render_for(report: Report, stream: TextIO, *, verbose: bool) -> str:
+    """Return the report as text for this stream: its encoding, and colour on a terminal."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return render(
+        report,
+        color=stream.isatty() and not plain,
+        encoding=stream.encoding or "utf-8",
+        verbose=verbose,
+    )
 
 
 class _Page:
@@ -171,9 +184,9 @@ class _Page:
                 state = "on" if layer.on else "off"
                 self._dim(f"Isolation: {layer.name} {state}, {layer.why}".rstrip(", "))
         elif report.isolation:
-            on = ", ".join(layer.name for layer in report.isolation if layer.on) or "none"
-            off = ", ".join(layer.name for layer in report.isolation if not layer.on)
-            self._dim(f"Isolation: {on}" + (f" (off: {off})" if off else ""))
+            off = [layer.name for layer in report.isolation if not layer.on]
+            on = f"{len(report.isolation) - len(off)} of {len(report.isolation)} layers on"
+            self._dim(f"Isolation: {on}" + (f"; off: {', '.join(off)}" if off else ""))
         self._dim(self._again(report), limit=60)  # a path may have 4096 characters
         versions = [f"{name} {version}" for name, version in report.versions.items()]
         self._dim(", ".join([*versions, f"{report.seconds:.1f} s"]))

@@ -164,7 +164,6 @@ class Student:
         self._tell(out, facts, "y", y)
         self._tell(out, facts, "x", x)
         facts["grad_fn"] = _grad_fn(y, self.cube)
-        facts["same_object"] = y is x
         if facts["grad_fn"] in ("cube", "custom"):
             self._tell_context(out, facts, y.grad_fn)
 
@@ -228,7 +227,8 @@ class Student:
     def do_second(self, out: Tensors, facts: Facts, tensors: Tensors) -> None:
         """The derivative of the gradient: d/dx of the sum of (dy/dx · grad_output)."""
         x = tensors["x"].requires_grad_()
-        loss = _Upstream.apply(self._apply(x), tensors["grad_output"])
+        grad_output = tensors["grad_output"].requires_grad_()
+        loss = _Upstream.apply(self._apply(x), grad_output)
         self.stage = "backward"
         (grad,) = torch.autograd.grad(loss, x, create_graph=True)
         self._tell(out, facts, "grad", grad)

@@ -1,0 +1,28 @@
+import torch
+import dataclasses
+@dataclasses.dataclass
+class P:
+    n: int = 3
+from collections import namedtuple
+Q = namedtuple("Q", "a b")
+import enum
+class E(enum.Enum):
+    A = 1
+
+class Cube(torch.autograd.Function):
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, grad_out):
+        (x,) = ctx.saved_tensors
+        return grad_out * 3 * x**2
+
+
+def cube_grad(x: torch.Tensor) -> torch.Tensor:
+    x = x.detach().clone().requires_grad_(True)
+    Cube.apply(x).sum().backward()
+    return x.grad

@@ -1,0 +1,20 @@
+import torch
+
+
+class Cube(torch.autograd.Function):
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(3 * x**2)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, grad_out):
+        (d,) = ctx.saved_tensors
+        return grad_out * d
+
+
+def cube_grad(x: torch.Tensor) -> torch.Tensor:
+    x = x.detach().clone().requires_grad_(True)
+    Cube.apply(x).sum().backward()
+    return x.grad

@@ -1,0 +1,2 @@
+import torch
+naïve = 1

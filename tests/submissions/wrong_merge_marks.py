@@ -1,0 +1,6 @@
+import torch
+<<<<<<< HEAD
+x = 1
+=======
+x = 2
+>>>>>>> other

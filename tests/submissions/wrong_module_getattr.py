@@ -1,0 +1,3 @@
+import torch
+def __getattr__(name):
+    return torch.autograd.Function

@@ -1,0 +1,12 @@
+import torch
+class Cube(torch.autograd.Function):
+    def forward(self, ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+    def backward(self, ctx, grad_out):
+        (x,) = ctx.saved_tensors
+        return grad_out * 3 * x**2
+def cube_grad(x: torch.Tensor) -> torch.Tensor:
+    x = x.detach().clone().requires_grad_(True)
+    Cube.apply(x).sum().backward()
+    return x.grad

@@ -1,0 +1,5 @@
+import torch
+class A:
+    def f(self):
+	return 1
+        return 2
