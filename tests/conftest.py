@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,3 +38,26 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def root() -> Path:
     """Return the folder of the repository."""
     return ROOT
+
+
+@pytest.fixture
+def kit(tmp_path: Path) -> Path:
+    """Return a folder with a starter and a solution, as a student has it."""
+    for name in ("starter", "solution"):
+        (tmp_path / name).mkdir()
+        shutil.copy(ROOT / name / "cube.py", tmp_path / name)
+    return tmp_path
+
+
+def grader(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run `python -m grader` without a terminal."""
+    return subprocess.run(
+        [sys.executable, "-m", "grader", *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,17 +19,25 @@ ROOT = Path(__file__).resolve().parents[1]
 class Terminal:
     """`python -m grader ...` in a terminal of its own."""
 
-    def __init__(self, *arguments: str, cwd: Path, rows: int = 50, columns: int = 100) -> None:
+    def __init__(self, *arguments: str, cwd: Path, rows: int = 60, columns: int = 100) -> None:
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self.raw = b""
+        kept = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS", "LINES")}
+        scratch = cwd / "tmp"
+        scratch.mkdir(exist_ok=True)
         self.child = pexpect.spawn(
             sys.executable,
             ["-m", "grader", *arguments],
             cwd=str(cwd),
             dimensions=(rows, columns),
-            env=_environment(),
-            timeout=None,
+            env={
+                **kept,
+                "TERM": "xterm-256color",
+                "PYTHONUTF8": "1",
+                "PYTHONPATH": str(ROOT),
+                "TMPDIR": str(scratch),
+            },
         )
 
     @property
@@ -37,7 +46,7 @@ class Terminal:
         return "\n".join(line.rstrip() for line in self._screen.display).rstrip()
 
     def press(self, keys: str) -> None:
-        """Press keys; "\\x03" is Ctrl-C."""
+        r"""Press keys; "\x03" is Ctrl-C."""
         self.child.send(keys)
 
     def until(self, sight: str | Callable[[str], bool], seconds: float = 20) -> str:
@@ -49,14 +58,14 @@ class Terminal:
             self._read()
         return self.text
 
-    def ended(self, seconds: float = 5) -> int:
+    def ended(self, seconds: float = 3) -> int:
         """Wait for the program's end; returns its exit status."""
         deadline = time.monotonic() + seconds
         while self.child.isalive():
             assert time.monotonic() < deadline, f"still running\n{self.text}"
             self._read()
         self._read()
-        assert self.child.exitstatus is not None, f"signal {self.child.signalstatus}"
+        assert self.child.exitstatus is not None, f"ended by signal {self.child.signalstatus}"
         return self.child.exitstatus
 
     def family(self) -> list[psutil.Process]:
@@ -64,8 +73,13 @@ class Terminal:
         program = psutil.Process(self.child.pid)
         return [program, *program.children(recursive=True)]
 
+    def echoes(self) -> bool:
+        """Whether the terminal is in its usual mode: echo, and lines that end with Enter."""
+        flags = termios.tcgetattr(self.child.child_fd)[3]
+        return bool(flags & termios.ECHO and flags & termios.ICANON)
+
     def close(self) -> None:
-        """End whatever is left."""
+        """End what is left."""
         self.child.close(force=True)
 
     def _read(self) -> None:
@@ -76,9 +90,3 @@ class Terminal:
             return
         self.raw += data
         self._stream.feed(data)
-
-
-def _environment() -> dict[str, str]:
-    keep = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS", "LINES")}
-    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return {**keep, "TERM": "xterm-256color", "PYTHONPATH": path}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import termios
@@ -11,6 +12,8 @@ from types import TracebackType
 from typing import Self
 
 _END = "\x04"
+#: What arrows and function keys send.
+_ESCAPES = re.compile(r"\x1b(\[[0-9;]*[A-Za-z~]|O[A-Z])?")
 
 
 class Keyboard:
@@ -46,4 +49,4 @@ class Keyboard:
         keys = os.read(self._fd, 64).decode(errors="ignore")
         if not keys or _END in keys:
             return "q"
-        return "" if keys.startswith("\x1b") else keys.lower()  # no arrows, no function keys
+        return _ESCAPES.sub("", keys).lower()

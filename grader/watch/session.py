@@ -43,7 +43,7 @@ class Session:
             "h": self._hint,
             "d": lambda: self._show(self._changes or "Nothing changed since the last run.\n"),
             "s": self._solution,
-            "r": self._check,
+            "r": self._again,
         }
 
     def run(self, keyboard: Keyboard | None) -> None:
@@ -81,7 +81,7 @@ class Session:
     def _look(self, *, idle: bool) -> None:
         """See whether the file is another one now, and how long the check takes."""
         seen = stamp(self.path)
-        took = time.monotonic() - self._started if self._started is not None else None
+        took = self._took
         if seen is None:
             if idle and self._stamp is not None and took is None:
                 self._stamp = None
@@ -103,6 +103,15 @@ class Session:
             self._changes = self._diff(previous.lines, self._source.lines, names)
         self._started = time.monotonic()
         self.judge.submit(self._source, self.exercise)
+
+    def _again(self) -> None:
+        if self._took is None or self._took > _PATIENCE:
+            self._check()
+
+    @property
+    def _took(self) -> float | None:
+        """Seconds that the check under way has taken, or None."""
+        return None if self._started is None else time.monotonic() - self._started
 
     def _collect(self, report: Report) -> None:
         previous, self._report = self._report, report
