@@ -35,7 +35,9 @@ CHECKS = (
     Check("forward", "{c}.apply(x) is {f}: values, shape, dtype", 2, ("load",)),
     Check("helper", "{h}(x) is the gradient of {c}.apply(x).sum()", 3, ("forward",)),
     Check("backward", "backward, for random grad_output and in gradcheck", 3, ("forward",)),
-    Check("contract", "The contract: nothing changed, all shapes, dtypes, graphs", 2, ("backward",)),
+    Check(
+        "contract", "The contract: nothing changed, all shapes, dtypes, graphs", 2, ("backward",)
+    ),
 )
 MAX_SCORE = sum(check.max_points for check in CHECKS)
 
@@ -98,7 +100,9 @@ def load(student: Student, exercise: Exercise, source: bytes) -> Observations:
     return seen
 
 
-def observe(student: Student, exercise: Exercise, source: bytes, seed: Callable[[], int]) -> tuple[Observations, int]:
+def observe(
+    student: Student, exercise: Exercise, source: bytes, seed: Callable[[], int]
+) -> tuple[Observations, int]:
     """Load the file, then ask everything; `seed` is drawn once the code has been loaded.
 
     The helper comes last: what it breaks should not count against Cube.
@@ -108,7 +112,9 @@ def observe(student: Student, exercise: Exercise, source: bytes, seed: Callable[
     if not seen.loaded:
         return seen, number
     examiner = Examiner(exercise, number)
-    plan = {name: getattr(examiner, name)() for name in ("forward", "backward", "contract", "helper")}
+    plan = {
+        name: getattr(examiner, name)() for name in ("forward", "backward", "contract", "helper")
+    }
     for name in ("forward", "backward"):
         _ask_all(student, plan[name], getattr(seen, name))
     if seen.findings("backward"):
@@ -218,7 +224,11 @@ def gate_problem(seen: Observations) -> str | None:
     if seen.signalled:
         return "the code sends signals to processes"
     if seen.load is None:
-        return ending_words(seen.ended, "import") if seen.ended and seen.ended.stage == "load" else "the file was not loaded"
+        return (
+            ending_words(seen.ended, "import")
+            if seen.ended and seen.ended.stage == "load"
+            else "the file was not loaded"
+        )
     if seen.load.error:
         return f"importing the file raised {error_words(seen.load.error)}"
     facts = seen.load.facts
@@ -307,9 +317,12 @@ def kind_words(about: dict[str, Any]) -> str:
         return "a tensor that holds no plain numbers"
     if kind in ("tuple", "list"):
         return f"a {kind} of {about.get('length')}"
-    return {None: "nothing", "none": "None", "number": "a plain number", "function": "a function"}.get(
-        kind, f"a {about.get('type', kind)}"
-    )
+    return {
+        None: "nothing",
+        "none": "None",
+        "number": "a plain number",
+        "function": "a function",
+    }.get(kind, f"a {about.get('type', kind)}")
 
 
 # gradcheck, on a proxy

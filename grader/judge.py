@@ -43,7 +43,7 @@ class Judge:
             return
         os.environ.update(_ONE_THREAD)
         gc.disable()  # saves a fifth of the time that the import of torch takes
-        import torch.fx.experimental.symbolic_shapes  # autograd would load it late  # noqa: F401
+        import torch.fx.experimental.symbolic_shapes  # autograd would load it late
 
         torch.set_num_threads(1)
         if self._make_nursery is None:
@@ -76,7 +76,10 @@ class Judge:
             student = Student(self._nursery, exercise.name)
             try:
                 seen, number = checks.observe(
-                    student, exercise, source.data, lambda: seed if seed is not None else secrets.randbits(32)
+                    student,
+                    exercise,
+                    source.data,
+                    lambda: seed if seed is not None else secrets.randbits(32),
                 )
             finally:
                 student.close()
@@ -135,10 +138,14 @@ class Judge:
 
 
 def _versions() -> dict[str, str]:
-    import numpy
+    import numpy as np
     import torch
 
-    return {"python": platform.python_version(), "torch": torch.__version__, "numpy": numpy.__version__}
+    return {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+    }
 
 
 def serve(connection: Connection) -> None:
@@ -151,7 +158,9 @@ def serve(connection: Connection) -> None:
         while True:
             request = json.loads(connection.recv_bytes())
             source = Source(request["name"], connection.recv_bytes(), **request["about"])
-            answer = _ANSWERS[request["kind"]](judge, source, request["exercise"], **request["options"])
+            answer = _ANSWERS[request["kind"]](
+                judge, source, request["exercise"], **request["options"]
+            )
             connection.send_bytes(json.dumps(dataclasses.asdict(answer)).encode())
     except EOFError:
         code = 0

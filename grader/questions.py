@@ -110,9 +110,7 @@ class Outcome:
                 return finding
         return None
 
-    def _judge(
-        self, output: str, expected: torch.Tensor, about: dict[str, Any]
-    ) -> Finding | None:
+    def _judge(self, output: str, expected: torch.Tensor, about: dict[str, Any]) -> Finding | None:
         assert self.answer is not None
         question, facts = self.question, {**self.answer.facts, "about": about}
         yours = self.answer.tensors.get(output)
@@ -212,7 +210,8 @@ class Examiner:
         return x, grad_output
 
     def _true_gradient(self, x: torch.Tensor, grad_output: torch.Tensor) -> torch.Tensor:
-        return self.exercise.gradient(x.double(), grad_output.double()).to(x.dtype)
+        true: torch.Tensor = self.exercise.gradient(x.double(), grad_output.double())
+        return true.to(x.dtype)
 
     # Forward
 
@@ -392,7 +391,6 @@ class Examiner:
         x = torch.tensor([-2.0, -1.0, 0.0, 0.5, 1.0, 2.0, 3.0], dtype=torch.float64)
         return self._backward("usual numbers", x, self.draw(7))
 
-
     def second(self) -> Question:
         """The second derivative, through `create_graph=True`."""
         x, grad_output = self._inputs(6)
@@ -407,7 +405,7 @@ class Examiner:
         )
 
     def changed_in_place(self) -> Question:
-        """x is doubled in place between forward and backward: an error is right."""
+        """X is doubled in place between forward and backward: an error is right."""
         x, grad_output = self._inputs(6)
         return Question(
             "x changed in place between forward and backward",

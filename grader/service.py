@@ -42,13 +42,13 @@ class JudgeProcess:
         if self._process is not None:
             return
         # Fork from this small process is cheap; elsewhere a second interpreter starts.
-        context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+        context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
         ours, theirs = context.Pipe()
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
         self._process = context.Process(target=_run, args=(theirs, ours, self._errors.fileno()))
         self._process.start()
         theirs.close()
-        self._connection: Connection = ours  # type: ignore[assignment]
+        self._connection: Connection = ours
 
     def grade(
         self, source: Source, exercise: str, seed: int | None = None, *, strict: bool = False

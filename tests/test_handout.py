@@ -43,7 +43,10 @@ def test_two_resets_in_one_second_keep_both_files(tmp_path):
     for text in (b"one", b"two"):
         file.write_bytes(text)
         kept.append(handout.put_back(file, b"starter", now))
-    assert [path.name for path in kept] == ["cube-2026-01-02-030405.py", "cube-2026-01-02-030405-2.py"]
+    assert [path.name for path in kept] == [
+        "cube-2026-01-02-030405.py",
+        "cube-2026-01-02-030405-2.py",
+    ]
     assert [path.read_bytes() for path in kept] == [b"one", b"two"]
 
 

@@ -30,7 +30,8 @@ def command(path: Path, exercise: str, out: Path | None) -> None:
     out = out or Path("build") / f"{exercise}.png"
     try:
         with warm_judge() as judge, working(f"drawing {path}"):
-            from grader.render import curve as render, picture
+            from grader.render import curve as render
+            from grader.render import picture
             from grader.render.stream import columns
 
             curve = judge.curve(read_source(path), exercise)

@@ -80,11 +80,10 @@ FAMILIES: dict[str, tuple[str, str]] = {
 
 
 def _rows(family: str, *rows: tuple[str, str, str, str]) -> dict[str, Mistake]:
-    return {
-        key: Mistake(key, title, why, question, family) for key, title, why, question in rows
-    }
+    return {key: Mistake(key, title, why, question, family) for key, title, why, question in rows}
 
 
+# fmt: off
 CATALOGUE: dict[str, Mistake] = {
     **_rows(
         "file",
@@ -494,3 +493,4 @@ CATALOGUE: dict[str, Mistake] = {
          "{detail}", "What is the value of each name on this line at this moment?"),
     ),
 }
+# fmt: on

@@ -7,7 +7,6 @@ every probe; a test holds that no two rows agree there.
 
 from grader.records import Exercise, Formula, Mistake
 
-
 FORMULAS = (
     # The local derivative is wrong; the chain rule's factor grad_output is there.
     Formula(

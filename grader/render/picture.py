@@ -61,7 +61,10 @@ def save(curve: Curve, path: Path) -> None:
     below.set_xlabel("x")
     for axes in (above, below):
         axes.grid(alpha=0.3)
-    about: dict[str, str | None] = {"Title": f"{curve.exercise}: the gradient over x", "Description": words(curve)}
+    about: dict[str, str | None] = {
+        "Title": f"{curve.exercise}: the gradient over x",
+        "Description": words(curve),
+    }
     if path.suffix.lower() == ".svg":
         about["Date"] = None  # the same curve, the same file
     path.parent.mkdir(parents=True, exist_ok=True)

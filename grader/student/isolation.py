@@ -27,6 +27,7 @@ _MS_REC, _MS_PRIVATE = 0x4000, 1 << 18
 _SYS_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _ATTR_RDONLY = 442, -100, 0x8000, 1
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_SET_CHILD_SUBREAPER = 1, 38, 36
 _SIGKILL = 9
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - it is replaced, not used
 
 
 def _libc() -> ctypes.CDLL:
@@ -65,17 +66,15 @@ def enter_namespaces(scratch: str, hide: list[str]) -> None:
     _check(libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None), "private mounts")
     read_only = struct.pack("QQQQ", _ATTR_RDONLY, 0, 0, 0)
     _check(
-        libc.syscall(
-            _SYS_MOUNT_SETATTR, _AT_FDCWD, b"/", _AT_RECURSIVE, read_only, len(read_only)
-        ),
+        libc.syscall(_SYS_MOUNT_SETATTR, _AT_FDCWD, b"/", _AT_RECURSIVE, read_only, len(read_only)),
         "read-only mounts",
     )
     for place in hide:
         if os.path.isdir(place):
             _tmpfs(place, 4096)
     _tmpfs(scratch, SCRATCH_BYTES)
-    if os.path.isdir("/dev/shm"):
-        _tmpfs("/dev/shm", SCRATCH_BYTES)
+    if os.path.isdir(_SHARED_MEMORY):
+        _tmpfs(_SHARED_MEMORY, SCRATCH_BYTES)
 
 
 def seal_namespaces() -> None:

@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -67,7 +68,7 @@ def serve(requests: socket.socket) -> None:
             return
         if os.fork() == 0:
             requests.close()
-            _run_and_exit(lambda: _warden(json.loads(message), *fds))
+            _run_and_exit(partial(_warden, json.loads(message), *fds))
         for fd in fds:
             os.close(fd)
 
@@ -95,7 +96,9 @@ def _warden(request: dict[str, Any], wire: int, output: int, events: int, contro
             refused = ""
         except OSError as error:
             # Half in, half out: say so; the judge asks again without namespaces.
-            control_socket.sendall(json.dumps(asdict(Status("refused", namespaces=str(error)))).encode())
+            control_socket.sendall(
+                json.dumps(asdict(Status("refused", namespaces=str(error)))).encode()
+            )
             return
     isolation.adopt_orphans()
     pid = os.fork()
@@ -116,9 +119,7 @@ def _warden(request: dict[str, Any], wire: int, output: int, events: int, contro
     control_socket.sendall(json.dumps(asdict(Status(why, code, left_behind, refused))).encode())
 
 
-def _student(
-    request: dict[str, Any], wire: int, output: int, events: int, *, inside: bool
-) -> None:
+def _student(request: dict[str, Any], wire: int, output: int, events: int, *, inside: bool) -> None:
     if inside:
         isolation.seal_namespaces()
     isolation.die_with_parent()
@@ -135,7 +136,9 @@ def _student(
     os.closerange(3, 10)
     os.closerange(12, 65536)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE):
-        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+        signal.signal(
+            number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+        )
     os.nice(5)  # so that a flood of processes doesn't starve the warden
     isolation.limit_resources()
     server.serve(Connection(wire), events, request["module"])
@@ -156,7 +159,7 @@ def _watch(pid: int, control: socket.socket) -> str:
         while True:
             ready = selector.select(_TICK)
             if ready:
-                return min((key.data for key, _ in ready), key=("exit", "closed").index)
+                return "exit" if any(key.data == "exit" for key, _ in ready) else "closed"
             if time.monotonic() > deadline:
                 return "wall"
             why = _over_the_tree_limits()

@@ -17,7 +17,6 @@ import sys
 import tempfile
 import threading
 import types
-from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,14 @@ from grader.student.trace import Calls, Events, Snapshot, describe, describe_err
 Tensors = dict[str, torch.Tensor]
 Facts = dict[str, Any]
 
-_KEPT_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+_KEPT_ENVIRONMENT = (
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+)
 
 
 def serve(connection: Connection, events_fd: int, module: str) -> None:
@@ -53,6 +59,11 @@ class _Upstream(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None]:
         return ctx.grad_output, None
+
+
+def _upstream(y: torch.Tensor, grad_output: torch.Tensor) -> torch.Tensor:
+    loss: torch.Tensor = _Upstream.apply(y, grad_output)  # type: ignore[no-untyped-call]
+    return loss
 
 
 class Student:
@@ -111,7 +122,10 @@ class Student:
             function = inspect.getattr_static(self.cube, name, None) if self.cube else None
             function = getattr(function, "__func__", function)
             function = inspect.unwrap(function) if callable(function) else None
-            if isinstance(function, types.FunctionType) and function.__code__.co_filename == self.path:
+            if (
+                isinstance(function, types.FunctionType)
+                and function.__code__.co_filename == self.path
+            ):
                 watched[function.__code__] = label
         return watched
 
@@ -123,7 +137,8 @@ class Student:
         """Write the file into the scratch folder and import it as a module."""
         Path(self.path).write_bytes(tensors["source"].numpy().tobytes())
         spec = importlib.util.spec_from_file_location(self.name, self.path)
-        assert spec is not None and spec.loader is not None
+        assert spec is not None
+        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[self.name] = module
         self.stage = "import"
@@ -158,7 +173,7 @@ class Student:
     def do_forward(
         self, out: Tensors, facts: Facts, tensors: Tensors, requires_grad: bool, layout: str
     ) -> None:
-        """y = Cube.apply(x), and x as it is afterwards."""
+        """Y = Cube.apply(x), and x as it is afterwards."""
         x = _laid_out(tensors["x"], layout).requires_grad_(requires_grad)
         y = self._apply(x)
         self._tell(out, facts, "y", y)
@@ -188,7 +203,7 @@ class Student:
         if change_x:
             with torch.no_grad():
                 x.mul_(2)
-        loss = _Upstream.apply(y, grad_output)
+        loss = _upstream(y, grad_output)
         self.stage = "backward"
         for turn in range(repeat):
             (grad,) = torch.autograd.grad(loss, x, retain_graph=True, allow_unused=True)
@@ -196,13 +211,15 @@ class Student:
         self._tell(out, facts, "x", x)
         self._tell(out, facts, "grad_output", grad_output)
 
-    def do_interleaved(self, out: Tensors, facts: Facts, tensors: Tensors, order: list[int]) -> None:
+    def do_interleaved(
+        self, out: Tensors, facts: Facts, tensors: Tensors, order: list[int]
+    ) -> None:
         """Two forward calls, then their two backward calls in the given order."""
         losses, inputs = [], []
         for i in (0, 1):
             x = tensors[f"x{i}"].requires_grad_()
             self.stage = "forward"
-            losses.append(_Upstream.apply(self._apply(x), tensors[f"grad_output{i}"]))
+            losses.append(_upstream(self._apply(x), tensors[f"grad_output{i}"]))
             inputs.append(x)
         self.stage = "backward"
         for i in order:
@@ -210,11 +227,11 @@ class Student:
             self._tell(out, facts, f"grad{i}", grad)
 
     def do_inside_a_graph(self, out: Tensors, facts: Facts, tensors: Tensors) -> None:
-        """x -> z = 2x - 1 -> y = Cube(z), used twice: 3y and y². Sends z, y and x.grad."""
+        """X -> z = 2x - 1 -> y = Cube(z), used twice: 3y and y². Sends z, y and x.grad."""
         x = tensors["x"].requires_grad_()
         z = 2 * x - 1
         y = self._apply(z)
-        loss = _Upstream.apply(3 * y + y * y, tensors["grad_output"])
+        loss = _upstream(3 * y + y * y, tensors["grad_output"])
         self.stage = "backward"
         loss.backward()
         self._tell(out, facts, "grad", x.grad)
@@ -228,7 +245,7 @@ class Student:
         """The derivative of the gradient: d/dx of the sum of (dy/dx · grad_output)."""
         x = tensors["x"].requires_grad_()
         grad_output = tensors["grad_output"].requires_grad_()
-        loss = _Upstream.apply(self._apply(x), grad_output)
+        loss = _upstream(self._apply(x), grad_output)
         self.stage = "backward"
         (grad,) = torch.autograd.grad(loss, x, create_graph=True)
         self._tell(out, facts, "grad", grad)
@@ -238,7 +255,9 @@ class Student:
             (second,) = torch.autograd.grad(grad.sum(), x, allow_unused=True)
             self._tell(out, facts, "second", second)
 
-    def do_helper(self, out: Tensors, facts: Facts, tensors: Tensors, repeat: int, layout: str) -> None:
+    def do_helper(
+        self, out: Tensors, facts: Facts, tensors: Tensors, repeat: int, layout: str
+    ) -> None:
         """cube_grad(x), `repeat` times with the same x; then what became of x."""
         x = _laid_out(tensors["x"], layout)
         self.stage = "cube_grad"
@@ -275,7 +294,11 @@ class Student:
         facts.setdefault("values", {})[name] = about = describe(value)
         if about["kind"] in ("tuple", "list") and about["length"]:
             value, about = value[0], about["items"][0]
-        if about["kind"] == "tensor" and about["strided"] and not about["dtype"].startswith("complex"):
+        if (
+            about["kind"] == "tensor"
+            and about["strided"]
+            and not about["dtype"].startswith("complex")
+        ):
             plain = torch.Tensor.as_subclass(value, torch.Tensor).detach()
             out[name] = plain.clone()  # as it is now: later calls may change it
 
@@ -295,8 +318,12 @@ def _clean_interpreter(path: str) -> None:
     sys.modules["__main__"] = types.ModuleType("__main__")
     sys.dont_write_bytecode = True
     sys.stdin = open(0, encoding="utf-8", closefd=False)
-    sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
-    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
+    sys.stdout = open(
+        1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
+    )
+    sys.stderr = open(
+        2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
+    )
     atexit._clear()
     tempfile.tempdir = None
     random.seed()

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import types
-from typing import Any
+from typing import Any, Self
 
 import torch
 
@@ -20,9 +20,32 @@ _MAX_EVENTS = 200
 
 #: Audit events that an exercise on a backward pass has no use for.
 _EVENTS = frozenset(
-    "builtins.input glob.glob os.exec os.fork os.forkpty os.kill os.killpg os.posix_spawn os.putenv os.remove "
-    "os.rename os.rmdir pathlib.Path.glob pathlib.Path.rglob os.spawn os.system pty.spawn shutil.rmtree signal.pthread_kill "
-    "socket.bind socket.connect socket.getaddrinfo subprocess.Popen sys.addaudithook".split()
+    [
+        "builtins.input",
+        "glob.glob",
+        "os.exec",
+        "os.fork",
+        "os.forkpty",
+        "os.kill",
+        "os.killpg",
+        "os.posix_spawn",
+        "os.putenv",
+        "os.remove",
+        "os.rename",
+        "os.rmdir",
+        "pathlib.Path.glob",
+        "pathlib.Path.rglob",
+        "os.spawn",
+        "os.system",
+        "pty.spawn",
+        "shutil.rmtree",
+        "signal.pthread_kill",
+        "socket.bind",
+        "socket.connect",
+        "socket.getaddrinfo",
+        "subprocess.Popen",
+        "sys.addaudithook",
+    ]
 )
 _SECRETS = re.compile(r"solution|/etc/|/proc/.*(environ|cmdline|mem)|\.ssh|gradebook|exercises")
 
@@ -42,7 +65,9 @@ def describe(value: Any) -> dict[str, Any]:
             "dtype": str(plain.dtype).removeprefix("torch."),
             "requires_grad": plain.requires_grad,
             "strided": (strided := plain.layout == torch.strided and plain.device.type == "cpu"),
-            "one": float(plain) if strided and plain.numel() == 1 and not plain.is_complex() else None,
+            "one": float(plain.detach())
+            if strided and plain.numel() == 1 and not plain.is_complex()
+            else None,
         }
     if kind in (tuple, list):
         return {
@@ -63,7 +88,7 @@ def describe_error(error: BaseException, path: str) -> dict[str, Any]:
         message = _text(str(error), _MAX_TEXT)
     except BaseException:  # a hostile __str__
         message = "(its text can't be read)"
-    where = []
+    where: list[list[Any]] = []
     trace = error.__traceback__
     while trace is not None and len(where) < 2000:
         code = trace.tb_frame.f_code
@@ -98,7 +123,7 @@ class Calls:
         self.ran: set[str] = set()
         self.returned: dict[str, dict[str, Any]] = {}
 
-    def __enter__(self) -> Calls:
+    def __enter__(self) -> Self:
         self._before = sys.getprofile()
         sys.setprofile(self._note)
         return self
@@ -139,7 +164,9 @@ class Events:
             # The standard library looks at frames as well; only the student's own look counts.
             detail = "" if self._callers()[0].startswith(self.scratch) else None
         elif event in _EVENTS:
-            detail = ", ".join(_text(repr(a), 200) for a in args if type(a) in (str, int, list, tuple))
+            detail = ", ".join(
+                _text(repr(a), 200) for a in args if type(a) in (str, int, list, tuple)
+            )
         else:
             return
         if detail is None:

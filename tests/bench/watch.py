@@ -42,7 +42,9 @@ def cold_grade(path: Path) -> float:
 
 def main(saves: int = 20) -> None:
     """Print medians and their ratio."""
-    versions = itertools.cycle((ROOT / f"{name}/cube.py").read_bytes() for name in ("solution", "starter"))
+    versions = itertools.cycle(
+        (ROOT / f"{name}/cube.py").read_bytes() for name in ("solution", "starter")
+    )
     warm, cold = [], []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "cube.py")
