@@ -6,8 +6,6 @@ apart), in style and in markers, so that no colour is needed to read it.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -30,11 +28,12 @@ def save(curve: Curve, path: Path) -> None:
     """
     figure = Figure(figsize=(7, 6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
-    above.plot(curve.x, _gaps(curve.true), color=_BLUE, linewidth=2, label="true gradient")
+    above.plot(curve.x, curve.true, color=_BLUE, linewidth=2, label="true gradient")
     if curve.yours:
-        yours = _gaps(curve.yours)
-        above.plot(curve.x, yours, "--", color=_VERMILLION, linewidth=2.5, label="yours", zorder=3)
-        off = [y - t for y, t in zip(yours, curve.true, strict=True)]
+        above.plot(
+            curve.x, curve.yours, "--", color=_VERMILLION, linewidth=2.5, label="yours", zorder=3
+        )
+        off = [y - t for y, t in zip(curve.yours, curve.true, strict=True)]
         below.plot(curve.x, off, "--", color=_VERMILLION, linewidth=2)
         below.fill_between(curve.x, off, color=_VERMILLION, alpha=0.2, linewidth=0)
         # Rounding errors should look like what they are: nothing.
@@ -46,7 +45,7 @@ def save(curve: Curve, path: Path) -> None:
     if curve.numerical:
         above.plot(
             curve.x[::_SPARSE],
-            _gaps(curve.numerical)[::_SPARSE],
+            curve.numerical[::_SPARSE],
             "o",
             color=_BLACK,
             markerfacecolor="none",
@@ -69,8 +68,3 @@ def save(curve: Curve, path: Path) -> None:
         about["Date"] = None  # the same curve, the same file
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120, metadata=about)
-
-
-def _gaps(values: Sequence[float]) -> list[float]:
-    """Leave a gap where a value is infinite."""
-    return [value if math.isfinite(value) else math.nan for value in values]
