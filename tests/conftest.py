@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -65,6 +65,8 @@ def judges():
     yield grade_all
     for judge in pool:
         judge.close()
+
+
 @pytest.fixture
 def kit(tmp_path: Path) -> Path:
     """Return a folder with a starter and a solution, as a student has it."""

@@ -20,7 +20,9 @@ def submission(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command FILE and --exercise; it gets `path` and `exercise`."""
 
     @click.argument("file", required=False, type=click.Path(path_type=Path))
-    @click.option("--exercise", type=click.Choice(list(EXERCISES)), default="cube", show_default=True)
+    @click.option(
+        "--exercise", type=click.Choice(list(EXERCISES)), default="cube", show_default=True
+    )
     @functools.wraps(command)
     def with_path(file: Path | None, exercise: str, **options: object) -> None:
         path = file or Path("starter") / f"{exercise}.py"

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.records import Layer
+
 if TYPE_CHECKING:
     from grader.student.process import Nursery
 
