@@ -384,7 +384,7 @@ class Examiner:
     def helper(self) -> list[Question]:
         """`cube_grad(x)` for several x, and twice for the same x."""
         return [
-            self._helper("1-d", self._inputs(9, zero=True)[0]),
+            self._helper("1-d", self._inputs(9, zero=True)[0], watch=True),
             self._helper("other values of the same shape", self.draw(9)),
             self._helper("2-d", self.draw(3, 4)),
             self._helper("the same x twice", self.draw(5), repeat=2),
@@ -395,14 +395,14 @@ class Examiner:
         ]
 
     def _helper(
-        self, words: str, x: torch.Tensor, *, repeat: int = 1, layout: str = ""
+        self, words: str, x: torch.Tensor, *, repeat: int = 1, layout: str = "", watch: bool = False
     ) -> Question:
         true = self._true_gradient(x, torch.ones_like(x))
         outputs = [f"grad{i}" for i in range(repeat)]
         return Question(
             words,
             "helper",
-            {"x": x, "repeat": repeat, "layout": layout, "watch": False},
+            {"x": x, "repeat": repeat, "layout": layout, "watch": watch},
             {**dict.fromkeys(outputs, true), "x": x},
             {**dict.fromkeys(outputs, x), "x": x},
             dict.fromkeys(outputs, torch.ones_like(x)),
