@@ -84,13 +84,8 @@ class Observations:
         return [o.finding for o in getattr(self, name) if o.finding]
 
 
-def observe(
-    student: Student, exercise: Exercise, source: bytes, seed: Callable[[], int]
-) -> tuple[Observations, int]:
-    """Load the file, then ask everything; `seed` is drawn once the code has been loaded.
-
-    The helper comes last: what it breaks should not count against Cube.
-    """
+def load(student: Student, exercise: Exercise, source: bytes) -> Observations:
+    """Let the student's process load the file; `gate_problem` says whether it could."""
     seen = Observations(exercise)
     try:
         seen.load = student.ask(
@@ -101,6 +96,17 @@ def observe(
         )
     except StudentEnded as ended:
         seen.ended = ended
+    return seen
+
+
+def observe(
+    student: Student, exercise: Exercise, source: bytes, seed: Callable[[], int]
+) -> tuple[Observations, int]:
+    """Load the file, then ask everything; `seed` is drawn once the code has been loaded.
+
+    The helper comes last: what it breaks should not count against Cube.
+    """
+    seen = load(student, exercise, source)
     number = seed()
     if not seen.loaded:
         return seen, number

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
+import dataclasses
 import gc
 import json
 import os
 import platform
 import secrets
+import signal
 import sys
 import time
 import traceback
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
-from grader.records import Layer, Report
+from grader.records import Curve, Layer, Report
 from grader.source import Source
 
 if TYPE_CHECKING:
@@ -126,6 +127,22 @@ class Judge:
             events=tuple(f"{event} {detail}".rstrip() for event, detail in events),
         )
 
+    def curve(self, source: Source, exercise_name: str) -> Curve:
+        """The numbers of a picture of one submission."""
+        self.warm_up()
+        from grader import curve
+        from grader.exercises import EXERCISES
+        from grader.student.process import Student
+
+        exercise = EXERCISES[exercise_name]
+        if source.trouble:
+            return curve.trace(None, exercise, source)
+        student = Student(self._ready_nursery(), exercise.name)
+        try:
+            return curve.trace(student, exercise, source)
+        finally:
+            student.close()
+
     def close(self) -> None:
         """End the nursery."""
         if self._nursery:
@@ -148,30 +165,35 @@ RETIRED = 3
 
 
 def serve(connection: Connection, nursery: Callable[[], Nursery] | None = None) -> None:
-    """Answer requests to grade, as JSON, until the other side hangs up; then end this process.
-
-    The last answer of a judge that fails itself is its fault in place of a report.
-    """
+    """Answer requests, as JSON, until the other side hangs up; then end this process."""
     code = 1
+    signal.signal(signal.SIGINT, _interrupt_once)
     judge = Judge(nursery)
     try:
         judge.warm_up()
         while not judge.retired:
             request = json.loads(connection.recv_bytes())
             source = Source(request["name"], connection.recv_bytes(), **request["about"])
-            report = judge.grade(
-                source, request["exercise"], request["seed"], strict=request["strict"]
+            answer = _ANSWERS[request["kind"]](
+                judge, source, request["exercise"], **request["options"]
             )
-            connection.send_bytes(json.dumps(report.to_dict()).encode())
+            connection.send_bytes(json.dumps(dataclasses.asdict(answer)).encode())
         code = RETIRED
     except EOFError:
         code = 0
-    except BaseException as error:
+    except BaseException:
         traceback.print_exc()
-        with contextlib.suppress(OSError):
-            fault = f"{type(error).__name__}: {error}"
-            connection.send_bytes(json.dumps({"fault": fault}).encode())
     finally:
         judge.close()
         sys.stderr.flush()
         os._exit(code)  # torch's own teardown would cost a third of a second
+
+
+#: What can be asked for, by the request's kind.
+_ANSWERS: dict[str, Callable[..., Report | Curve]] = {"grade": Judge.grade, "curve": Judge.curve}
+
+
+def _interrupt_once(*_: object) -> None:
+    """Go by way of every `finally`, and let no second Ctrl-C stop what cleans up."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt

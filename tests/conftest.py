@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -63,3 +65,26 @@ def judges():
     yield grade_all
     for judge in pool:
         judge.close()
+
+
+@pytest.fixture
+def kit(tmp_path: Path) -> Path:
+    """Return a folder with a starter and a solution, as a student has it."""
+    for name in ("starter", "solution"):
+        (tmp_path / name).mkdir()
+        shutil.copy(ROOT / name / "cube.py", tmp_path / name)
+    return tmp_path
+
+
+def grader(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run `python -m grader` without a terminal."""
+    return subprocess.run(
+        [sys.executable, "-m", "grader", *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )

@@ -41,8 +41,8 @@ except sqlite3.Error:
 
 def cell(source: str) -> dict[str, object]:
     return {
-        **{"cell_type": "code", "id": "own", "metadata": {}, "source": source},
-        **{"outputs": [], "execution_count": None},
+        "cell_type": "code", "id": "own", "metadata": {}, "source": source,
+        "outputs": [], "execution_count": None,
     }
 
 
@@ -61,8 +61,8 @@ def notebooks(course: Course) -> dict[str, dict[str, object]]:
             each["metadata"]["nbgrader"]["schema_version"] = 1
     doubled["cells"] += doubled["cells"]
     return {
-        **{"edited": edited, "deleted": deleted, "stripped": stripped},
-        **{"forged": forged, "old-schema": schema, "doubled": doubled},
+        "edited": edited, "deleted": deleted, "stripped": stripped,
+        "forged": forged, "old-schema": schema, "doubled": doubled,
     }
 
 
@@ -249,7 +249,11 @@ def test_a_page_has_no_path_of_this_machine(pages):
     for student in kinds(pages):
         text = pages.feedback(student).read_text("utf-8")
         assert str(ROOT) not in text, student
-        shown = text.replace(str(pages.root / "gradebook.db"), "", 1) if student == "gradebook" else text
+        shown = (
+            text.replace(str(pages.root / "gradebook.db"), "", 1)
+            if student == "gradebook"
+            else text
+        )
         assert str(pages.root) not in shown, student  # but for the one that the student wrote
 
 
@@ -276,10 +280,7 @@ def test_a_page_opens_in_a_browser(pages, tmp_path):
 
 def opened(page: Path, tmp_path: Path) -> str:
     """The page as a browser has it after it has run its scripts."""
-    flags = (
-        "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking "
-        "--disable-component-update --disable-sync --host-resolver-rules=MAP*~NOTFOUND --dump-dom"
-    ).split()
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP*~NOTFOUND", "--dump-dom"]
     browser = require_tool("chromium", "google-chrome")
     run = subprocess.run(
         [browser, *flags, f"--user-data-dir={tmp_path / 'profile'}", page.as_uri()],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import signal
 import socket
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from grader.records import Report
-from grader.service import GraderError, killed
+from grader.service import GraderError, killed_report
 from grader.source import Source
 
 #: A judge that says nothing for so long is stuck: every limit has struck long before.
@@ -47,21 +46,19 @@ class _Judge:
         self.task, self.since = task, time.monotonic()
         source = task.source
         about = {"size": source.size, "unreadable": source.unreadable}
-        request = {"name": source.name, "exercise": task.exercise, "seed": task.seed}
-        with contextlib.suppress(OSError):  # then it ends, and `take` sees that
-            message = {**request, "strict": False, "about": about}
+        request = {"kind": "grade", "name": source.name, "exercise": task.exercise}
+        options = {"seed": task.seed, "strict": False}
+        with contextlib.suppress(OSError):  # then it has ended, and `take` sees that
+            message = {**request, "options": options, "about": about}
             self.connection.send_bytes(json.dumps(message).encode())
             self.connection.send_bytes(source.data)
 
     def take(self) -> Report | None:
         """The report, or None where the judge has ended without one."""
         try:
-            answer = json.loads(self.connection.recv_bytes())
+            return Report.from_dict(json.loads(self.connection.recv_bytes()))
         except (EOFError, OSError):
             return None
-        if "fault" in answer:
-            raise GraderError(answer["fault"])
-        return Report.from_dict(answer)
 
 
 @dataclass
@@ -87,7 +84,7 @@ class Crew:
                 cwd=_ROOT,
                 start_new_session=True,  # a ^C is for us alone
             )
-        self._ready = False
+        self._ready, self._heard = False, 0
 
     def close(self) -> None:
         """End the house; judges and students end with it."""
@@ -117,8 +114,7 @@ class Crew:
                 yield task, report
         for task in fallen:
             for _, report in self._grade([task], 1):
-                source, what = task.source, signal.SIGKILL
-                yield task, report or killed(source, task.exercise, task.seed, what)
+                yield task, report or _ended_us(task)
 
     def _grade(
         self, tasks: Iterable[Task], jobs: int
@@ -136,21 +132,24 @@ class Crew:
             for judge in [j for j in busy if j.connection in ready]:
                 busy.remove(judge)
                 assert judge.task is not None
-                report: Report | GraderError | None
-                try:
-                    report = judge.take()
-                except GraderError as error:
-                    report = error
-                if not isinstance(report, Report):
+                report = judge.take()
+                if report is None:
                     judge.connection.close()
                     self._judges.remove(judge)
-                yield judge.task, report
+                yield judge.task, report or self._fault()
             if any(time.monotonic() - judge.since > _PATIENCE for judge in busy):
                 stuck = {j.task for j in busy if time.monotonic() - j.since > _PATIENCE}
                 waiting.extend(j.task for j in busy if j.task and j.task not in stuck)
                 busy.clear()
                 self.close()
                 yield from ((task, None) for task in stuck if task)
+
+    def _fault(self) -> GraderError | None:
+        """What a judge said before it ended; None where it was ended without a word."""
+        self._errors.seek(self._heard)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        self._heard = self._errors.tell()
+        return GraderError(lines[-1]) if lines else None
 
     @staticmethod
     def _next(waiting: deque[Task], source: Iterator[Task]) -> Task | None:
@@ -188,9 +187,13 @@ class Crew:
         except OSError as error:
             message = str(error)
         if message != "ready":
-            self._errors.seek(0)
-            lines = self._errors.read().decode(errors="replace").strip().splitlines()
+            fault = self._fault()
             self.close()
-            raise GraderError(message or (lines[-1] if lines else "the grader did not start"))
+            raise fault or GraderError(message or "the grader did not start")
         self._requests.settimeout(None)
         self._ready = True
+
+
+def _ended_us(task: Task) -> Report:
+    words = "Your code ended the processes that were grading it, twice."
+    return killed_report(task.source, task.exercise, task.seed, words)
