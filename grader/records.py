@@ -211,5 +211,11 @@ def _point(data: dict[str, Any] | None) -> Point | None:
     if not data:
         return None
     # JSON has no infinities and no nan; they come as words.
-    numbers = {k: v if v is None else float(v) for k, v in data.items() if k != "index"}
-    return Point(tuple(data["index"]), **numbers)
+    grad_output = data["grad_output"]
+    return Point(
+        index=tuple(data["index"]),
+        x=float(data["x"]),
+        grad_output=None if grad_output is None else float(grad_output),
+        yours=float(data["yours"]),
+        expected=float(data["expected"]),
+    )

@@ -73,10 +73,16 @@ class Crew:
     def start(self) -> None:
         """Start loading torch."""
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
         with theirs:
             self._house = subprocess.Popen(
-                [sys.executable, "-m", "grader.classroom.house", str(theirs.fileno()), self.trusted],
+                [
+                    sys.executable,
+                    "-m",
+                    "grader.classroom.house",
+                    str(theirs.fileno()),
+                    self.trusted,
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=self._errors,
                 stderr=self._errors,

@@ -64,7 +64,7 @@ class Outputs:
         return f"reports/{self.names.files[student]}.html"
 
     def report(self, student: str, report: Report, *, again: bool = True) -> None:
-        """Write one student's report as text and as a page; what is there is kept if not `again`."""
+        """Write one student's report as text and as a page; if not `again`, where there is none."""
         name, shown = self.names.files[student], self.names.shown[student]
         page = self.folder / self.page(student)
         if page.exists() and not again:

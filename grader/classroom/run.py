@@ -23,6 +23,9 @@ class Grader(Protocol):
     def grade(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Report | GraderError]]:
         """Grade all tasks, in any order."""
 
+    def close(self) -> None:
+        """End all that was started for it."""
+
 
 @dataclass
 class Run:

@@ -67,7 +67,14 @@ class _Entry:
             return Source(name, b"", unreadable=self.trouble)
         try:
             return Source(name, self.read(), size=self.size)
-        except (OSError, EOFError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        except (
+            OSError,
+            EOFError,
+            RuntimeError,
+            ValueError,
+            zipfile.BadZipFile,
+            zlib.error,
+        ) as error:
             return Source(name, b"", unreadable=f"The file can't be read: {error}.")
 
 
@@ -95,7 +102,7 @@ def _folder(top: Path) -> Iterator[_Entry]:
     count = 0
     for folder, folders, files in os.walk(top):
         folders[:] = sorted(name for name in folders if name not in _IGNORED)
-        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+        links = [name for name in folders if Path(folder, name).is_symlink()]
         if not folders and not files and Path(folder) != top:
             yield _Entry(_relative(folder, top), bytes, is_folder=True)
         for name in sorted(links + [name for name in files if name not in _IGNORED]):
@@ -114,7 +121,8 @@ def _relative(path: str | Path, top: Path) -> PurePosixPath:
 def _reader(path: Path) -> Callable[[], bytes]:
     def read() -> bytes:
         # What was a file a moment ago may be a link by now.
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        with os.fdopen(number, "rb") as file:
             return file.read(MAX_BYTES + 1)
 
     return read
@@ -258,5 +266,3 @@ def _rank(name: str, exercise: str) -> tuple[int, int]:
         return _OTHER, 0
     attempt = int(match["canvas"] or match["browser"] or 0)
     return (_EXACT, attempt) if match["stem"] == exercise else (_ONLY_PYTHON, attempt)
-
-

@@ -166,7 +166,10 @@ def reasons(report: Report) -> tuple[str, ...]:
     """Why a person should look at this submission; () for no reason."""
     found = [_LOOK[d.mistake] for d in report.diagnoses if d.mistake in _LOOK]
     found += [
-        words for event in report.events for name, words in _EVENTS.items() if event.startswith(name)
+        words
+        for event in report.events
+        for name, words in _EVENTS.items()
+        if event.startswith(name)
     ]
     return tuple(dict.fromkeys(found))
 
