@@ -44,9 +44,9 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def judges():
     """Return a function that grades many sources, two at a time, and returns their reports."""
-    from grader import JudgeProcess
+    from grader.fresh import FreshJudge
 
-    pool = [JudgeProcess() for _ in range(2)]
+    pool = [FreshJudge() for _ in range(2)]  # this process holds torch and much else
     for judge in pool:
         judge.start()
 

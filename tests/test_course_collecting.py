@@ -60,8 +60,14 @@ def test_downloads_of_canvas_and_moodle_are_graded(course):
     assert course.run("autograde", "cube") == 0
     assert course.scores() == {
         **dict.fromkeys(["doejane_12345", "roejim_222", "twice_1", "other_2"], 10),
-        "zipped_3": 10, "broken_4": 0, "none_5": 0, "both_6": 10,
-        "Zoë_de_Boer_77": 10, "Max_Müller_78": 2, "Ann_Lee_79": 10, "Tim_Text_80": 0,
+        "zipped_3": 10,
+        "broken_4": 0,
+        "none_5": 0,
+        "both_6": 10,
+        "Zoë_de_Boer_77": 10,
+        "Max_Müller_78": 2,
+        "Ann_Lee_79": 10,
+        "Tim_Text_80": 0,
         "evil_81": 10,
     }
 

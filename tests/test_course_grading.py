@@ -41,8 +41,12 @@ except sqlite3.Error:
 
 def cell(source: str) -> dict[str, object]:
     return {
-        "cell_type": "code", "id": "own", "metadata": {}, "source": source,
-        "outputs": [], "execution_count": None,
+        "cell_type": "code",
+        "id": "own",
+        "metadata": {},
+        "source": source,
+        "outputs": [],
+        "execution_count": None,
     }
 
 
@@ -61,8 +65,12 @@ def notebooks(course: Course) -> dict[str, dict[str, object]]:
             each["metadata"]["nbgrader"]["schema_version"] = 1
     doubled["cells"] += doubled["cells"]
     return {
-        "edited": edited, "deleted": deleted, "stripped": stripped,
-        "forged": forged, "old-schema": schema, "doubled": doubled,
+        "edited": edited,
+        "deleted": deleted,
+        "stripped": stripped,
+        "forged": forged,
+        "old-schema": schema,
+        "doubled": doubled,
     }
 
 
@@ -280,7 +288,17 @@ def test_a_page_opens_in_a_browser(pages, tmp_path):
 
 def opened(page: Path, tmp_path: Path) -> str:
     """The page as a browser has it after it has run its scripts."""
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP*~NOTFOUND", "--dump-dom"]
+    flags = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--host-resolver-rules=MAP*~NOTFOUND",
+        "--dump-dom",
+    ]
     browser = require_tool("chromium", "google-chrome")
     run = subprocess.run(
         [browser, *flags, f"--user-data-dir={tmp_path / 'profile'}", page.as_uri()],

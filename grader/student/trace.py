@@ -10,6 +10,7 @@ import json
 import os
 import re
 import sys
+import sysconfig
 import types
 from collections.abc import Callable
 from typing import Any, Self
@@ -17,6 +18,8 @@ from typing import Any, Self
 import torch
 
 _MAX_TEXT = 2000
+_STANDARD_LIBRARY = sysconfig.get_path("stdlib")
+_HERE = os.path.dirname(__file__)
 _MAX_EVENTS = 200
 
 #: Audit events that an exercise on a backward pass has no use for.
@@ -176,10 +179,19 @@ class Events:
             )
         else:
             return
-        if detail is None:
+        if detail is None or not self._by_student():
             return
         self.count += 1
         os.write(self.fd, json.dumps([event, detail]).encode() + b"\n")
+
+    def _by_student(self) -> bool:
+        """Whether the student's own code asked for it, and not a package that it imports."""
+        for file in self._callers():
+            if file.startswith((self.scratch, "<string>")):
+                return True
+            if "-packages" in file or not file.startswith((_STANDARD_LIBRARY, "<frozen", _HERE)):
+                return False
+        return False
 
     def _callers(self) -> list[str]:
         """The files of the code that is running, innermost first."""
@@ -206,8 +218,7 @@ class Events:
         library = "/site-packages/" in place or "/lib/python" in place
         if inside or library or not _SECRETS.search(place):
             return None
-        by_student = any(file.startswith(self.scratch) for file in self._callers())
-        return f"read {place[:200]}" if by_student else None
+        return f"read {place[:200]}"
 
 
 _OWNERS: dict[str, Any] = {

@@ -116,7 +116,7 @@ def _no_gradient(case: Case, finding: Finding, result: ast.AST | None) -> Iterat
         yield Sight("helper-returns-none", helper)
     elif names_backward and backward:
         yield Sight("returns-backward-result", result)
-    elif "not a leaf Tensor" in case.output:
+    elif "not a leaf Tensor" in case.output or _goes_on_after_requires_grad(case):
         yield Sight("grad-of-non-leaf", result)
     else:
         on_output = _sets_requires_grad_late(case)
@@ -128,6 +128,15 @@ def _no_gradient(case: Case, finding: Finding, result: ast.AST | None) -> Iterat
             yield Sight("grad-of-original", result)
         else:
             yield Sight("helper-returns-none", result)
+
+
+def _goes_on_after_requires_grad(case: Case) -> bool:
+    """Whether an operation follows on requires_grad_() in one expression: then it is no leaf."""
+    calls = case.syntax.calls(case.syntax.helper, "requires_grad_")
+    inner = {id(call) for call in calls}
+    return any(
+        isinstance(n, ast.Attribute) and id(n.value) in inner for n in own_nodes(case.syntax.helper)
+    )
 
 
 def _reads_parameters_grad(case: Case) -> bool:
