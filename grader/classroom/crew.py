@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from typing import Protocol
 
 from grader.records import Report
 from grader.service import GraderError, killed_report
@@ -32,6 +33,16 @@ class Task:
     source: Source
     exercise: str
     seed: int
+
+
+class Grader(Protocol):
+    """Whatever grades many tasks: a crew on this machine, or a cluster."""
+
+    def grade(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Report | GraderError]]:
+        """Grade all tasks, in any order."""
+
+    def close(self) -> None:
+        """End all that was started for it."""
 
 
 @dataclass

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -80,22 +80,24 @@ class Outputs:
             write(place, gradescope.render(report))
         write(page, html.report(report, shown))
 
-    def grades(self, reports: Iterable[tuple[str, Report]]) -> Summary:
+    def grades(
+        self, exercise: str, reports: Iterable[tuple[str, Report]], faults: Mapping[str, str]
+    ) -> Summary:
         """Write grades.csv, and return the summary of the same reports."""
-        summary: Summary | None = None
-        text = io.StringIO()
-        table = csv.writer(text, lineterminator="\n")
+        summary = Summary(exercise)
+        rows = []
         for student, report in reports:
-            if summary is None:
-                summary = Summary(report.exercise)
-                checks = [check.name for check in report.checks]
-                table.writerow([*_COLUMNS, *checks])
             row = summary.add(self.names.shown[student], report, self.page(student))
             advice = " ".join(row.advice)
             grade = (f"{row.score:g}", f"{report.max_score:g}", row.verdict, row.mistake, advice)
-            table.writerow([cell(v) for v in (student, *grade, report.seconds, *row.checks)])
+            rows.append([student, *grade, report.seconds, *row.checks])
+        rows += [[s, "", "", "fail", "not-graded", why, ""] for s, why in faults.items()]
+        rows.sort(key=lambda row: str(row[0]))
+        text = io.StringIO()
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow([*_COLUMNS, *summary.check_titles])
+        table.writerows([cell(value) for value in row] for row in rows)
         write(self.folder / "grades.csv", text.getvalue())
-        assert summary is not None
         return summary
 
     def class_page(self, summary: Summary, unassigned: Iterable[tuple[str, str]]) -> None:

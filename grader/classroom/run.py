@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
-from grader.classroom.crew import Task
+from grader.classroom.crew import Grader, Task
 from grader.classroom.outputs import Names, Outputs
 from grader.classroom.record import Record
 from grader.classroom.submissions import Found
 from grader.classroom.summary import Summary
-from grader.records import Report
 from grader.render import junit
 from grader.service import GraderError
-
-
-class Grader(Protocol):
-    """Whatever grades many tasks: a crew on this machine, or a cluster."""
-
-    def grade(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Report | GraderError]]:
-        """Grade all tasks, in any order."""
-
-    def close(self) -> None:
-        """End all that was started for it."""
 
 
 @dataclass
@@ -68,7 +56,9 @@ class Run:
         """Put the results in order and write what is made of all of them."""
         done = [s.student for s in self.found.submissions if s.student not in self.faults]
         self.record.finish(done)
-        summary = self.outputs.grades((s, self.record.report(s)) for s in done)
+        summary = self.outputs.grades(
+            self.record.exercise, ((s, self.record.report(s)) for s in done), self.faults
+        )
         self.outputs.class_page(summary, self.found.unassigned)
         self.outputs.numbers()
         if self.junit:

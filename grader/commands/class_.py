@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -9,11 +10,7 @@ from typing import NoReturn
 
 import click
 
-from grader.classroom.crew import Crew
-from grader.classroom.progress import Progress
-from grader.classroom.record import Record, RecordError
-from grader.classroom.run import Grader, Run
-from grader.classroom.submissions import SubmissionsError, find
+from grader.classroom.crew import Crew, Grader
 from grader.cli import fail
 from grader.exercises import EXERCISES
 from grader.service import GraderError
@@ -51,13 +48,17 @@ def command(
     as Canvas, Moodle and Gradescope give them out.
     """
     signal.signal(signal.SIGTERM, _stop)
-    trusted = "" if scheduler else _trusted(trust_submissions)
-    grader: Grader
-    if scheduler:
-        fail("not yet")
-    else:
-        grader = crew = Crew(jobs or _cores(), trusted)
-        crew.start()  # it loads torch while we look around
+    try:
+        grader = _grader(jobs, scheduler, trust=trust_submissions)
+    except GraderError as error:
+        fail(str(error))
+    # Torch is being loaded; meanwhile comes what writes the reports.
+    from grader.classroom.progress import Progress
+    from grader.classroom.record import Record, RecordError
+    from grader.classroom.run import Run
+    from grader.classroom.submissions import SubmissionsError, find
+    from grader.render import figures  # noqa: F401
+
     try:
         found = find(submissions, exercise)
         record = Record.open(out, exercise, seed, resume=resume)
@@ -92,9 +93,18 @@ def _trusted(wanted: bool) -> str:
     return missing
 
 
-def _cores() -> int:
-    import os
+def _grader(jobs: int | None, scheduler: str | None, *, trust: bool) -> Grader:
+    """What grades: a crew here, which has begun to load torch, or a cluster."""
+    if scheduler:
+        from grader.classroom.cluster import Cluster
 
+        return Cluster(scheduler, trust=trust)
+    crew = Crew(jobs or _cores(), _trusted(trust))
+    crew.start()
+    return crew
+
+
+def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
