@@ -38,4 +38,4 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes, mode: int = 0o644) ->
 if __name__ == "__main__":
     place = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/gradescope.zip")
     build(place)
-    print(f"{place}: upload it under Configure Autograder")  # noqa: T201
+    print(f"{place}: upload it under Configure Autograder")

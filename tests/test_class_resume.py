@@ -13,6 +13,7 @@ import pytest
 pytestmark = pytest.mark.tool("bwrap")
 #: Enough for a run to be stopped in the midst of it.
 COPIES = 5
+RANDOM = random.Random()  # noqa: S311 - moments, not secrets
 FILES = ("001_starter_unchanged.py", "003_negated_gradient.py", "002_factor_applied_twice.py")
 
 
@@ -39,12 +40,12 @@ def test_resumed_equals_undisturbed(submissions, undisturbed, tmp_path, number):
     out, options = tmp_path / "out", ("--jobs", "2", "--seed", "3", "--gradescope")
     running = classes.start(submissions, out, *options)
     log = out / "results.jsonl"
-    stop_after = random.Random().randrange(COPIES * 4 - 4)
+    stop_after = RANDOM.randrange(COPIES * 4 - 4)
     while running.poll() is None and (
         not log.exists() or log.read_bytes().count(b"\n") < stop_after
     ):
         time.sleep(0.01)
-    time.sleep(random.Random().random() * 0.1)
+    time.sleep(RANDOM.random() * 0.1)
     running.send_signal(number)
     said = running.communicate()[1]
     if number != signal.SIGKILL and running.returncode:

@@ -121,11 +121,11 @@ def test_names_that_lead_out_of_a_zip(tmp_path):
         "bob/cube.py": "b",
         "ok/../../../x.py": "x",
     }
-    before = sorted(os.listdir(tmp_path))
+    before = sorted(tmp_path.iterdir())
     texts, unassigned = seen(make(tmp_path / "a.zip", files))
     assert texts == {"bob": "b"}
     assert len(unassigned) == 5
-    assert sorted(os.listdir(tmp_path)) == sorted([*before, "a.zip"])
+    assert sorted(tmp_path.iterdir()) == sorted([*before, tmp_path / "a.zip"])
 
 
 def test_links_are_not_followed(tmp_path):

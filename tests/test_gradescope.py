@@ -65,7 +65,7 @@ def test_scripts_can_run(autograder):
     with zipfile.ZipFile(autograder.parent / "a.zip") as archive:
         for name in ("setup.sh", "run_autograder"):
             assert archive.getinfo(name).external_attr >> 16 & 0o111
-    subprocess.run(["sh", "-n", autograder / "source/setup.sh"], check=True)
+    subprocess.run(["/bin/sh", "-n", autograder / "source/setup.sh"], check=True)
 
 
 def test_full_points(autograder, root):
