@@ -41,7 +41,7 @@ def home(tmp_path_factory):
     config = home / "autograd" / "nbgrader_config.py"
     for command in COMMANDS:
         run = subprocess.run(
-            ["bash", "-euc", command.replace(".venv/bin/python", sys.executable)],
+            [require_tool("bash"), "-euc", command.replace(".venv/bin/python", sys.executable)],
             cwd=ROOT,
             env=os.environ | variables,
             capture_output=True,
