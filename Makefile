@@ -7,8 +7,11 @@ READY  := .venv/ready
 # quoted: a value of the command line as one word for the shell, whatever is in it.
 quoted = '$(subst ','\'',$(value $(1)))'
 
+# file: FILE as an argument, where it is given.
+file = $(if $(value FILE),-- $(call quoted,FILE))
+
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test lint bench clean
+.PHONY: help setup grade watch hint plot reset solution doctor test lint bench clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -19,7 +22,25 @@ setup: $(READY)-grade ## Make .venv and install what grading needs
 	@echo "Ready: make grade"
 
 grade: $(READY)-grade ## Grade starter/cube.py, or FILE=path (options: ARGS=--verbose)
-	@$(BIN)/python -m grader grade $(ARGS) $(if $(value FILE),-- $(call quoted,FILE))
+	@$(BIN)/python -m grader grade $(ARGS) $(file)
+
+watch: $(READY)-loop ## Grade now and on every save; keys show hints and changes
+	@$(BIN)/python -m grader watch $(ARGS) $(file)
+
+hint: $(READY)-grade ## Give the next hint on what is wrong (ARGS=--again)
+	@$(BIN)/python -m grader hint $(ARGS) $(file)
+
+plot: $(READY)-loop ## Draw your gradient and the true one (ARGS="--out p.svg")
+	@$(BIN)/python -m grader plot $(ARGS) $(file)
+
+reset: $(READY)-grade ## Put the starter back and keep your file (FORCE=1: don't ask)
+	@$(BIN)/python -m grader reset $(if $(FORCE),--force) $(ARGS) $(file)
+
+solution: $(READY)-grade ## Show the solution, once your file passes (ARGS=--give-up)
+	@$(BIN)/python -m grader solution $(ARGS) $(file)
+
+doctor: ## Say whether this machine is fit, and how to mend it
+	@$(firstword $(wildcard $(BIN)/python) $(PYTHON)) -m grader doctor $(ARGS)
 
 test: $(READY)-test $(READY)-instructor lint ## Run all tests of the kit (some: ARGS="-k render")
 	@$(BIN)/python -m pytest $(ARGS)
@@ -29,8 +50,9 @@ lint: $(READY)-test ## Check style and types
 	@$(BIN)/python -m ruff format --check
 	@$(BIN)/python -m mypy
 
-bench: $(READY)-grade ## Measure a grade against `import torch`
+bench: $(READY)-loop ## Measure a grade and a watched save
 	@$(BIN)/python tests/bench/grade.py $(ARGS)
+	@$(BIN)/python tests/bench/watch.py
 
 .PHONY: lab release collect zip-collect autograde feedback export bench-nbgrader
 

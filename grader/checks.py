@@ -6,15 +6,14 @@ process, `judge` turns the answers into results. Nothing is asked twice.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.autograd.gradcheck import GradcheckError
 
-from grader.questions import TOLERANCE, Examiner, Finding, Outcome, Question, ask
+from grader.gradcheck import gradcheck
+from grader.questions import TOLERANCE, Examiner, Finding, Outcome, ask, ask_all
 from grader.records import CheckResult, Exercise
 from grader.student.process import Answer, Student, StudentEnded
 
@@ -35,7 +34,9 @@ CHECKS = (
     Check("forward", "{c}.apply(x) is {f}: values, shape, dtype", 2, ("load",)),
     Check("helper", "{h}(x) is the gradient of {c}.apply(x).sum()", 3, ("forward",)),
     Check("backward", "backward, for random grad_output and in gradcheck", 3, ("forward",)),
-    Check("contract", "The contract: nothing changed, all shapes, dtypes, graphs", 2, ("backward",)),
+    Check(
+        "contract", "The contract: nothing changed, all shapes, dtypes, graphs", 2, ("backward",)
+    ),
 )
 MAX_SCORE = sum(check.max_points for check in CHECKS)
 
@@ -83,11 +84,8 @@ class Observations:
         return [o.finding for o in getattr(self, name) if o.finding]
 
 
-def observe(student: Student, exercise: Exercise, source: bytes, seed: Callable[[], int]) -> tuple[Observations, int]:
-    """Load the file, then ask everything; `seed` is drawn once the code has been loaded.
-
-    The helper comes last: what it breaks should not count against Cube.
-    """
+def load(student: Student, exercise: Exercise, source: bytes) -> Observations:
+    """Let the student's process load the file; `gate_problem` says whether it could."""
     seen = Observations(exercise)
     try:
         seen.load = student.ask(
@@ -98,21 +96,32 @@ def observe(student: Student, exercise: Exercise, source: bytes, seed: Callable[
         )
     except StudentEnded as ended:
         seen.ended = ended
+    return seen
+
+
+def observe(
+    student: Student, exercise: Exercise, source: bytes, seed: Callable[[], int]
+) -> tuple[Observations, int]:
+    """Load the file, then ask everything; `seed` is drawn once the code has been loaded.
+
+    The helper comes last: what it breaks should not count against Cube.
+    """
+    seen = load(student, exercise, source)
     number = seed()
     if not seen.loaded:
         return seen, number
     examiner = Examiner(exercise, number)
-    plan = {name: getattr(examiner, name)() for name in ("forward", "backward", "contract", "helper")}
-    for name in ("forward", "backward"):
-        _ask_all(student, plan[name], getattr(seen, name))
+    plan = {
+        name: getattr(examiner, name)() for name in ("forward", "backward", "contract", "helper")
+    }
+    seen.forward, seen.backward = ask_all(student, plan["forward"], plan["backward"])
     if seen.findings("backward"):
         seen.again = ask(student, plan["backward"][0])
         seen.ones = ask(student, examiner.ones())
         seen.usual_numbers = ask(student, examiner.usual_numbers())
     elif not seen.findings("forward"):
-        seen.gradcheck = _gradcheck(student, examiner)
-    for name in ("contract", "helper"):
-        _ask_all(student, plan[name], getattr(seen, name))
+        seen.gradcheck = gradcheck(student, examiner.draw(4))
+    seen.contract, seen.helper = ask_all(student, plan["contract"], plan["helper"])
     seen.second = ask(student, examiner.second())
     # A second derivative may be missing, but the first must not change for its sake.
     if seen.second.finding and seen.second.finding.output == "grad":
@@ -123,13 +132,6 @@ def observe(student: Student, exercise: Exercise, source: bytes, seed: Callable[
     except StudentEnded as ended:
         seen.ended = ended
     return seen, number
-
-
-def _ask_all(student: Student, questions: list[Question], outcomes: list[Outcome]) -> None:
-    for question in questions:
-        outcomes.append(ask(student, question))
-        if outcomes[-1].ended:
-            return
 
 
 def judge(seen: Observations) -> tuple[CheckResult, ...]:
@@ -144,13 +146,15 @@ def praise(seen: Observations) -> str:
         for name in ("backward", "contract", "helper")
         for o in getattr(seen, name)
         for output, t in o.question.expected.items()
-        if output.startswith("grad") and output != "grad_output"
+        if output.startswith("grad") and output != "grad_output" and t.dtype == torch.float64
     )
     second = seen.second is not None and seen.second.answer is not None and not seen.second.finding
-    also = ", and the second derivative is right, too" if second else ""
+    also = (
+        "gradcheck agrees, and the second derivative is right" if second else "and gradcheck agrees"
+    )
     return (
         f"Well done. {numbers} gradients at random points are exact to "
-        f"{TOLERANCE[torch.float64]:.0e} in float64, gradcheck agrees{also}. "
+        f"{TOLERANCE[torch.float64]:.0e} in float64, {also}. "
         f"{seen.exercise.try_next}"
     ).strip()
 
@@ -212,7 +216,11 @@ def gate_problem(seen: Observations) -> str | None:
     if seen.signalled:
         return "the code sends signals to processes"
     if seen.load is None:
-        return ending_words(seen.ended, "import") if seen.ended and seen.ended.stage == "load" else "the file was not loaded"
+        return (
+            ending_words(seen.ended, "import")
+            if seen.ended and seen.ended.stage == "load"
+            else "the file was not loaded"
+        )
     if seen.load.error:
         return f"importing the file raised {error_words(seen.load.error)}"
     facts = seen.load.facts
@@ -301,50 +309,9 @@ def kind_words(about: dict[str, Any]) -> str:
         return "a tensor that holds no plain numbers"
     if kind in ("tuple", "list"):
         return f"a {kind} of {about.get('length')}"
-    return {None: "nothing", "none": "None", "number": "a plain number", "function": "a function"}.get(
-        kind, f"a {about.get('type', kind)}"
-    )
-
-
-# gradcheck, on a proxy
-
-
-class _ProxyError(Exception):
-    pass
-
-
-def _gradcheck(student: Student, examiner: Examiner) -> str:
-    """Run torch's own gradcheck here, on a Function that asks the student's process."""
-
-    def numbers(operation: str, output: str, **given: Any) -> torch.Tensor:
-        answer = student.ask(operation, **given)
-        tensor = answer.tensors.get(output)
-        wanted = given["x"]
-        if tensor is None or tensor.shape != wanted.shape or tensor.dtype != wanted.dtype:
-            raise _ProxyError(error_words(answer.error) if answer.error else "no gradient came")
-        return tensor
-
-    class Proxy(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-            ctx.save_for_backward(x)
-            return numbers("forward", "y", x=x, requires_grad=False, layout="")
-
-        @staticmethod
-        def backward(ctx: Any, grad_output: torch.Tensor) -> torch.Tensor:
-            (x,) = ctx.saved_tensors
-            given = {"repeat": 1, "change_x": False, "layouts": ["", ""]}
-            return numbers("backward", "grad0", x=x, grad_output=grad_output, **given)
-
-    x = examiner.draw(4).requires_grad_()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            torch.autograd.gradcheck(Proxy.apply, (x,))
-    except StudentEnded as ended:
-        return str(ended)
-    except _ProxyError as error:
-        return str(error)
-    except GradcheckError as error:
-        return str(error)
-    return ""
+    return {
+        None: "nothing",
+        "none": "None",
+        "number": "a plain number",
+        "function": "a function",
+    }.get(kind, f"a {about.get('type', kind)}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from typing import NoReturn
 
 import click
 
@@ -17,6 +18,12 @@ COMMANDS = {
     "course-new": "Make a folder the root of a course with nbgrader.",
     "course-prepare": "Complete submissions, so that nbgrader skips nobody.",
     "course-check": "Look for what would go wrong in a course with nbgrader.",
+    "watch": "Grade a file now and on every save.",
+    "hint": "Give the next hint on what is wrong.",
+    "plot": "Draw your gradient and the true one over x.",
+    "reset": "Put the starter back, and keep your file.",
+    "solution": "Show the solution, once your file passes.",
+    "doctor": "Say whether this machine is fit to grade.",
 }
 
 
@@ -44,7 +51,7 @@ def main() -> None:
     """Grade the exercise on writing your own backward pass."""
 
 
-def fail(message: str) -> None:
+def fail(message: str) -> NoReturn:
     """End with status 2 and one line on stderr."""
     click.echo(f"grader: {message}", err=True)
     sys.exit(2)

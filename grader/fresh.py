@@ -48,7 +48,7 @@ class FreshJudge:
         )
         return self._process
 
-    def grade(self, source: Source, exercise: str) -> Report:
+    def grade(self, source: Source, exercise: str, seed: int | None = None) -> Report:
         """Grade one submission.
 
         Raises:
@@ -60,6 +60,7 @@ class FreshJudge:
             "data": base64.b64encode(source.data).decode(),
             "about": {"size": source.size, "unreadable": source.unreadable},
             "exercise": exercise,
+            "seed": seed,
         }
         try:
             requests.write(json.dumps(request).encode() + b"\n")
@@ -115,7 +116,7 @@ def _serve() -> None:
         source = Source(request["name"], data, **request["about"])
         reply: dict[str, object]
         try:
-            reply = {"report": judge.grade(source, request["exercise"]).to_dict()}
+            reply = {"report": judge.grade(source, request["exercise"], request["seed"]).to_dict()}
         except GraderError as error:
             reply = {"error": str(error)}
         answers.write(json.dumps(reply).encode() + b"\n")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import json
 import os
 import platform
 import secrets
+import signal
 import sys
 import time
 import traceback
@@ -14,14 +16,11 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
-from grader.records import Layer, Report
+from grader.records import Curve, Layer, Report
 from grader.source import Source
 
 if TYPE_CHECKING:
     from grader.student.process import Nursery
-
-#: One thread is enough for tensors of a few elements, and safe to fork from.
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 class Judge:
@@ -39,11 +38,9 @@ class Judge:
         """Load torch and fork the nursery, once."""
         if self._nursery:
             return
-        os.environ.update(_ONE_THREAD)
-        gc.disable()  # saves a fifth of the time that the import of torch takes
-        import torch.fx.experimental.symbolic_shapes  # autograd would load it late  # noqa: F401
+        from grader.student.preload import load_torch
 
-        torch.set_num_threads(1)
+        load_torch()
         if self._make_nursery is None:
             from grader.student.process import Nursery
 
@@ -51,6 +48,25 @@ class Judge:
         self._nursery = self._make_nursery()
         gc.enable()
         gc.freeze()
+
+    @property
+    def retired(self) -> bool:
+        """Whether student code has ended the nursery, and a new one would see the answers.
+
+        One that was forked from this process can't be forked again: by now the
+        exercises are loaded here.
+        """
+        nursery = self._nursery
+        return nursery is not None and nursery.pid is not None and not nursery.ready
+
+    def _ready_nursery(self) -> Nursery:
+        """The nursery, or a new one in place of one that a student's code has ended."""
+        assert self._nursery is not None
+        assert self._make_nursery is not None
+        if not self._nursery.ready:
+            self._nursery.close()
+            self._nursery = self._make_nursery()
+        return self._nursery
 
     def grade(
         self, source: Source, exercise_name: str, seed: int | None = None, *, strict: bool = False
@@ -70,11 +86,13 @@ class Judge:
             seen, number = checks.Observations(exercise), seed or 0
             results = checks.unchecked(exercise, source.trouble.words.partition(". ")[0])
         else:
-            assert self._nursery is not None
-            student = Student(self._nursery, exercise.name)
+            student = Student(self._ready_nursery(), exercise.name)
             try:
                 seen, number = checks.observe(
-                    student, exercise, source.data, lambda: seed if seed is not None else secrets.randbits(32)
+                    student,
+                    exercise,
+                    source.data,
+                    lambda: seed if seed is not None else secrets.randbits(32),
                 )
             finally:
                 student.close()
@@ -109,6 +127,22 @@ class Judge:
             events=tuple(f"{event} {detail}".rstrip() for event, detail in events),
         )
 
+    def curve(self, source: Source, exercise_name: str) -> Curve:
+        """The numbers of a picture of one submission."""
+        self.warm_up()
+        from grader import curve
+        from grader.exercises import EXERCISES
+        from grader.student.process import Student
+
+        exercise = EXERCISES[exercise_name]
+        if source.trouble:
+            return curve.trace(None, exercise, source)
+        student = Student(self._ready_nursery(), exercise.name)
+        try:
+            return curve.trace(student, exercise, source)
+        finally:
+            student.close()
+
     def close(self) -> None:
         """End the nursery."""
         if self._nursery:
@@ -116,25 +150,35 @@ class Judge:
 
 
 def _versions() -> dict[str, str]:
-    import numpy
+    import numpy as np
     import torch
 
-    return {"python": platform.python_version(), "torch": torch.__version__, "numpy": numpy.__version__}
+    return {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+    }
 
 
-def serve(connection: Connection) -> None:
-    """Answer requests to grade, as JSON, until the other side hangs up; then end this process."""
+#: The exit status of a judge that asks to be replaced.
+RETIRED = 3
+
+
+def serve(connection: Connection, nursery: Callable[[], Nursery] | None = None) -> None:
+    """Answer requests, as JSON, until the other side hangs up; then end this process."""
     code = 1
-    judge = Judge()
+    signal.signal(signal.SIGINT, _interrupt_once)
+    judge = Judge(nursery)
     try:
         judge.warm_up()
-        while True:
+        while not judge.retired:
             request = json.loads(connection.recv_bytes())
             source = Source(request["name"], connection.recv_bytes(), **request["about"])
-            report = judge.grade(
-                source, request["exercise"], request["seed"], strict=request["strict"]
+            answer = _ANSWERS[request["kind"]](
+                judge, source, request["exercise"], **request["options"]
             )
-            connection.send_bytes(json.dumps(report.to_dict()).encode())
+            connection.send_bytes(json.dumps(dataclasses.asdict(answer)).encode())
+        code = RETIRED
     except EOFError:
         code = 0
     except BaseException:
@@ -143,3 +187,13 @@ def serve(connection: Connection) -> None:
         judge.close()
         sys.stderr.flush()
         os._exit(code)  # torch's own teardown would cost a third of a second
+
+
+#: What can be asked for, by the request's kind.
+_ANSWERS: dict[str, Callable[..., Report | Curve]] = {"grade": Judge.grade, "curve": Judge.curve}
+
+
+def _interrupt_once(*_: object) -> None:
+    """Go by way of every `finally`, and let no second Ctrl-C stop what cleans up."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt

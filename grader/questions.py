@@ -6,7 +6,9 @@ the trusted process, from the exercise's closed forms.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import torch
@@ -88,7 +90,7 @@ class Outcome:
     answer: Answer | None
     ended: StudentEnded | None = None
 
-    @property
+    @cached_property
     def finding(self) -> Finding | None:
         """The first thing that is wrong, or None where all is as expected."""
         question = self.question
@@ -110,9 +112,7 @@ class Outcome:
                 return finding
         return None
 
-    def _judge(
-        self, output: str, expected: torch.Tensor, about: dict[str, Any]
-    ) -> Finding | None:
+    def _judge(self, output: str, expected: torch.Tensor, about: dict[str, Any]) -> Finding | None:
         assert self.answer is not None
         question, facts = self.question, {**self.answer.facts, "about": about}
         yours = self.answer.tensors.get(output)
@@ -138,11 +138,25 @@ class Outcome:
 
 def ask(student: Student, question: Question) -> Outcome:
     """Put one question; never raises for what the student's code does."""
-    try:
-        answer = student.ask(question.operation, **question.arguments)
-    except StudentEnded as ended:
-        return Outcome(question, None, ended)
-    return Outcome(question, answer)
+    return ask_all(student, [question])[0][0]
+
+
+def ask_all(student: Student, *groups: list[Question]) -> list[list[Outcome]]:
+    """Put groups of questions at once; a group ends where the student's process does."""
+    answers = student.ask_all([(q.operation, q.arguments) for group in groups for q in group])
+    outcomes: list[list[Outcome]] = []
+    ended: StudentEnded | None = None
+    for group in groups:
+        outcomes.append([])
+        for question in group:
+            try:
+                answer = None if ended else next(answers)
+            except StudentEnded as end:
+                answer, ended = None, end
+            outcomes[-1].append(Outcome(question, answer, ended))
+            if ended:
+                break
+    return outcomes
 
 
 def excess(
@@ -165,7 +179,7 @@ def worst_point(
     grad_output: torch.Tensor | None,
 ) -> Point | None:
     """The element that is farthest off, or None where all are within tolerance."""
-    if not expected.numel():
+    if torch.equal(yours, expected):
         return None
     off = excess(yours, expected, grad_output)
     flat = int(off.argmax())
@@ -178,8 +192,12 @@ def worst_point(
         float(x[index]) if x is not None else float("nan"),
         float(grad_output[index]) if grad_output is not None else None,
         float(yours[index]),
-        float(expected[index]),
+        float(expected[index]) + 0.0,  # -0.0 would only puzzle
     )
+
+
+#: How many numbers are drawn at once; more than one question needs.
+_POOL = 8192
 
 
 class Examiner:
@@ -188,17 +206,26 @@ class Examiner:
     def __init__(self, exercise: Exercise, seed: int) -> None:
         self.exercise = exercise
         self.random = torch.Generator().manual_seed(seed)
+        self._drawn = _POOL
 
     def draw(self, *shape: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
         """Numbers of both signs with sizes from 0.3 to 3, none of them 1 or a whole number."""
-        size = 0.3 + 2.7 * torch.rand(shape, generator=self.random, dtype=torch.float64)
-        size = torch.where((size - size.round()).abs() < 0.02, size + 0.05, size)
-        sign = torch.randint(0, 2, shape, generator=self.random) * 2 - 1
+        count = math.prod(shape)
+        if self._drawn + count > _POOL:
+            self._fill()
+        start, self._drawn = self._drawn, self._drawn + count
         # Any two neighbours differ in sign, so that each probe has both.
-        alternating = torch.ones(shape, dtype=torch.float64)
-        alternating.view(-1)[1::2] = -1
-        overall = sign.flatten()[0] if sign.numel() else 1
-        return (size * alternating * overall).to(dtype)
+        overall = next(self._signs)
+        numbers: torch.Tensor = self._pool[start : start + count] * overall
+        return numbers.reshape(shape).to(dtype)
+
+    def _fill(self) -> None:
+        """Draw many numbers at once; one by one takes ten times as long."""
+        size = 0.3 + 2.7 * torch.rand(_POOL, generator=self.random, dtype=torch.float64)
+        size = torch.where((size - size.round()).abs() < 0.02, size + 0.05, size)
+        size[1::2] *= -1
+        signs = torch.randint(0, 2, (_POOL,), generator=self.random) * 2 - 1
+        self._pool, self._signs, self._drawn = size, iter(signs.tolist()), 0
 
     def _inputs(
         self, *shape: int, dtype: torch.dtype = torch.float64, zero: bool = False
@@ -212,7 +239,8 @@ class Examiner:
         return x, grad_output
 
     def _true_gradient(self, x: torch.Tensor, grad_output: torch.Tensor) -> torch.Tensor:
-        return self.exercise.gradient(x.double(), grad_output.double()).to(x.dtype)
+        true: torch.Tensor = self.exercise.gradient(x.double(), grad_output.double())
+        return true.to(x.dtype)
 
     # Forward
 
@@ -356,7 +384,7 @@ class Examiner:
     def helper(self) -> list[Question]:
         """`cube_grad(x)` for several x, and twice for the same x."""
         return [
-            self._helper("1-d", self._inputs(9, zero=True)[0]),
+            self._helper("1-d", self._inputs(9, zero=True)[0], watch=True),
             self._helper("other values of the same shape", self.draw(9)),
             self._helper("2-d", self.draw(3, 4)),
             self._helper("the same x twice", self.draw(5), repeat=2),
@@ -367,14 +395,14 @@ class Examiner:
         ]
 
     def _helper(
-        self, words: str, x: torch.Tensor, *, repeat: int = 1, layout: str = ""
+        self, words: str, x: torch.Tensor, *, repeat: int = 1, layout: str = "", watch: bool = False
     ) -> Question:
         true = self._true_gradient(x, torch.ones_like(x))
         outputs = [f"grad{i}" for i in range(repeat)]
         return Question(
             words,
             "helper",
-            {"x": x, "repeat": repeat, "layout": layout},
+            {"x": x, "repeat": repeat, "layout": layout, "watch": watch},
             {**dict.fromkeys(outputs, true), "x": x},
             {**dict.fromkeys(outputs, x), "x": x},
             dict.fromkeys(outputs, torch.ones_like(x)),
@@ -392,7 +420,6 @@ class Examiner:
         x = torch.tensor([-2.0, -1.0, 0.0, 0.5, 1.0, 2.0, 3.0], dtype=torch.float64)
         return self._backward("usual numbers", x, self.draw(7))
 
-
     def second(self) -> Question:
         """The second derivative, through `create_graph=True`."""
         x, grad_output = self._inputs(6)
@@ -407,7 +434,7 @@ class Examiner:
         )
 
     def changed_in_place(self) -> Question:
-        """x is doubled in place between forward and backward: an error is right."""
+        """X is doubled in place between forward and backward: an error is right."""
         x, grad_output = self._inputs(6)
         return Question(
             "x changed in place between forward and backward",

@@ -191,5 +191,21 @@ class Report:
         )
 
 
+@dataclass(frozen=True)
+class Curve:
+    """Gradients over x, for grad_output = 1; what can't be had is empty, and `trouble` says why.
+
+    ``numerical`` are central differences of the student's own forward.
+    """
+
+    exercise: str
+    file: str
+    x: tuple[float, ...]
+    true: tuple[float, ...]
+    yours: tuple[float, ...] = ()
+    numerical: tuple[float, ...] = ()
+    trouble: str = ""
+
+
 def _point(data: dict[str, Any] | None) -> Point | None:
     return Point(**{**data, "index": tuple(data["index"])}) if data else None

@@ -1,6 +1,6 @@
 """The light side of grading: a judge in a process of its own, outlived by this one.
 
-    this process (no torch) ── judge (torch) ── nursery ── warden ── student
+    this process (no torch) ── judge (torch) ── nursery ── student
 
 Whatever a student's code does to the processes above it, a report comes back.
 """
@@ -11,15 +11,17 @@ import contextlib
 import json
 import multiprocessing
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from grader import judge
-from grader.records import Diagnosis, Report
+from grader.records import Curve, Diagnosis, Report
 from grader.source import MAX_BYTES, Source
 
 
@@ -33,19 +35,20 @@ class JudgeProcess:
 
     def __post_init__(self) -> None:
         self._process: multiprocessing.process.BaseProcess | None = None
+        self._busy = False
 
     def start(self) -> None:
         """Start the judge; it loads torch while this process goes on."""
         if self._process is not None:
             return
         # Fork from this small process is cheap; elsewhere a second interpreter starts.
-        context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+        context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
         ours, theirs = context.Pipe()
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
         self._process = context.Process(target=_run, args=(theirs, ours, self._errors.fileno()))
         self._process.start()
         theirs.close()
-        self._connection: Connection = ours  # type: ignore[assignment]
+        self._connection: Connection = ours
 
     def grade(
         self, source: Source, exercise: str, seed: int | None = None, *, strict: bool = False
@@ -55,30 +58,74 @@ class JudgeProcess:
         Raises:
             GraderError: the grader itself failed, and no student's code can be the cause.
         """
-        self.start()
-        request: dict[str, object] = {"name": source.name, "exercise": exercise, "seed": seed, "strict": strict}
-        request["about"] = {"size": source.size, "unreadable": source.unreadable}
+        self.submit(source, exercise, seed, strict=strict)
+        return self.collect()
+
+    def submit(
+        self, source: Source, exercise: str, seed: int | None = None, *, strict: bool = False
+    ) -> None:
+        """Hand in one submission; `collect` waits for its report."""
+        self._ask("grade", source, exercise, seed=seed, strict=strict)
+
+    def collect(self) -> Report:
+        """Return the report on what was submitted; raises what `grade` raises."""
+        _, source, exercise, options = self._asked
         try:
+            return Report.from_dict(self._answer())
+        except _Killed as killed:
+            return _killed(source, exercise, options["seed"], killed)
+
+    def curve(self, source: Source, exercise: str) -> Curve:
+        """Return the numbers of a picture of one submission; raises what `grade` raises."""
+        self._ask("curve", source, exercise)
+        try:
+            return Curve(**self._answer())
+        except _Killed as killed:
+            return Curve(exercise, source.name, (), (), trouble=killed.words)
+
+    def fileno(self) -> int:
+        """Return what becomes readable when there is something to `collect`."""
+        return self._connection.fileno()
+
+    def _ask(self, kind: str, source: Source, exercise: str, **options: Any) -> None:
+        self.start()
+        self._asked = kind, source, exercise, options
+        self._busy = True
+        request = {"kind": kind, "name": source.name, "exercise": exercise, "options": options}
+        request["about"] = {"size": source.size, "unreadable": source.unreadable}
+        with contextlib.suppress(OSError):  # that the judge is gone is seen by `_answer`
             self._connection.send_bytes(json.dumps(request).encode())
             self._connection.send_bytes(source.data)
-            return Report.from_dict(json.loads(self._connection.recv_bytes()))
+
+    def _answer(self) -> Any:
+        try:
+            answer = self._connection.recv_bytes()
         except (EOFError, OSError):
             assert self._process is not None
             self._process.join(5)
             code, errors = self._process.exitcode, self._read_errors()
             self.close()
+            if code == judge.RETIRED:
+                kind, source, exercise, options = self._asked
+                self._ask(kind, source, exercise, **options)  # a new judge takes it over
+                return self._answer()
             if code is not None and code < 0:
-                return _killed(source, exercise, seed, -code)
+                raise _Killed(-code) from None
             raise GraderError(_last_line(errors) or f"the judge ended with status {code}") from None
+        self._busy = False
+        return json.loads(answer)
 
     def _read_errors(self) -> str:
         self._errors.seek(0)
         return self._errors.read().decode(errors="replace")
 
     def close(self) -> None:
-        """End the judge and all that belongs to it."""
+        """End the judge and all that belongs to it, even in the midst of its work."""
         if self._process is None:
             return
+        if self._busy and self._process.pid and sys.platform != "win32":
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._process.pid, signal.SIGINT)
         self._connection.close()
         self._process.join(5)
         if self._process.is_alive():
@@ -86,6 +133,15 @@ class JudgeProcess:
             self._process.join()
         self._errors.close()
         self._process = None
+        self._busy = False
+
+
+class _Killed(Exception):  # noqa: N818 - what happened, not whose fault
+    """The judge was ended by a signal: the student's code may have sent it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.words = f"The process that was grading your code was ended by signal {number}."
 
 
 def _run(connection: Connection, other_end: Connection, errors: int) -> None:
@@ -101,9 +157,9 @@ def _last_line(text: str) -> str:
     return lines[-1] if lines else ""
 
 
-def _killed(source: Source, exercise: str, seed: int | None, signal: int) -> Report:
+def _killed(source: Source, exercise: str, seed: int | None, killed: _Killed) -> Report:
     """The report for code that ended the judge: like any other crash, with the reason."""
-    words = f"The process that was grading your code was ended by signal {signal}."
+    words = killed.words
     diagnosis = Diagnosis(
         mistake="kills-parent",
         severity="error",

@@ -95,8 +95,8 @@ class Source:
         if len(data) > MAX_BYTES:
             return Trouble(
                 "file-too-large",
-                f"The file has {max(self.size, len(data)) / 1e6:.1f} MB; this exercise needs about one thousandth "
-                "of that, and more than 1 MB is not read.",
+                f"The file has {max(self.size, len(data)) / 1e6:.1f} MB; this exercise needs about "
+                "one thousandth of that, and more than 1 MB is not read.",
             )
         if not data.strip():
             return Trouble("empty-file", "The file is empty, so there is nothing to check.")
@@ -177,9 +177,7 @@ class Source:
                 number,
                 len(line) - len(line.lstrip()),
             )
-        return Trouble(
-            "syntax-error", f"Python can't read this line: {message}.", number, column
-        )
+        return Trouble("syntax-error", f"Python can't read this line: {message}.", number, column)
 
     def _first_undecodable_line(self) -> int | None:
         for number, raw in enumerate(self.data.split(b"\n"), 1):

@@ -64,6 +64,7 @@ def clean(text: str) -> str:
 
 
 def main() -> int:
+    """Clean, or with --check only say what is not clean."""
     parser = argparse.ArgumentParser(description="Clean the sources of the notebooks.")
     parser.add_argument("files", nargs="*", type=Path, help="default: all of notebooks/source")
     parser.add_argument("--check", action="store_true", help="only tell, change nothing")

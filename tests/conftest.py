@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -36,3 +39,52 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def root() -> Path:
     """Return the folder of the repository."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def judges():
+    """Return a function that grades many sources, two at a time, and returns their reports."""
+    from grader.fresh import FreshJudge
+
+    pool = [FreshJudge() for _ in range(2)]  # this process holds torch and much else
+    for judge in pool:
+        judge.start()
+
+    def grade_all(sources, exercise="cube", seed=None):
+        def share(judge, mine):
+            return [judge.grade(source, exercise, seed) for source in mine]
+
+        with ThreadPoolExecutor(len(pool)) as threads:
+            parts = [sources[i :: len(pool)] for i in range(len(pool))]
+            done = list(threads.map(share, pool, parts))
+        reports = [None] * len(sources)
+        for i, part in enumerate(done):
+            reports[i :: len(pool)] = part
+        return reports
+
+    yield grade_all
+    for judge in pool:
+        judge.close()
+
+
+@pytest.fixture
+def kit(tmp_path: Path) -> Path:
+    """Return a folder with a starter and a solution, as a student has it."""
+    for name in ("starter", "solution"):
+        (tmp_path / name).mkdir()
+        shutil.copy(ROOT / name / "cube.py", tmp_path / name)
+    return tmp_path
+
+
+def grader(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run `python -m grader` without a terminal."""
+    return subprocess.run(
+        [sys.executable, "-m", "grader", *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )

@@ -40,7 +40,7 @@ def ready(tmp_path):
     python.parent.mkdir(parents=True)
     python.write_text('#!/bin/sh\nprintf "<%s>" "$@"\n')
     python.chmod(0o755)
-    for name in ("grade", "test", "instructor"):
+    for name in ("grade", "test", "instructor", "loop"):
         (tmp_path / ".venv" / f"ready-{name}").touch()
 
 
@@ -71,6 +71,27 @@ def test_an_up_to_date_grade_starts_python_at_once(make, ready):
 def test_any_file_name_reaches_the_grader_as_it_is(make, ready, name):
     run = make("grade", f"FILE={name}", "ARGS=--seed 1")
     assert run.stdout == f"<-m><grader><grade><--seed><1><--><{name}>"
+
+
+@pytest.mark.usefixtures("ready")
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (["watch", "FILE=a b.py"], "<watch><--><a b.py>"),
+        (["hint", "ARGS=--again"], "<hint><--again>"),
+        (["plot", "ARGS=--out p.svg"], "<plot><--out><p.svg>"),
+        (["reset"], "<reset>"),
+        (["reset", "FORCE=1", "FILE=f.py"], "<reset><--force><--><f.py>"),
+        (["solution", "ARGS=--give-up"], "<solution><--give-up>"),
+        (["doctor"], "<doctor>"),
+    ],
+)
+def test_a_target_is_the_command_of_its_name(make, arguments, command):
+    assert make(*arguments).stdout == f"<-m><grader>{command}"
+
+
+def test_the_doctor_comes_without_an_installation(make, tmp_path):
+    assert make("doctor", fake_python(tmp_path, 'echo "$@"')).stdout == "-m grader doctor\n"
 
 
 @pytest.mark.usefixtures("ready")

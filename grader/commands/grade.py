@@ -11,45 +11,58 @@ from typing import NoReturn
 import click
 
 from grader.cli import fail
-from grader.records import Report
+from grader.commands.common import need, picture_path, submission
+from grader.records import Curve, Report
+from grader.render.working import working
 from grader.service import GraderError, read_source, warm_judge
-
-#: Their specs need no torch; named here so that a typo is known at once.
-EXERCISES = ("cube", "square")
 
 
 @click.command("grade")
-@click.argument("file", required=False, type=click.Path(path_type=Path))
-@click.option("--exercise", type=click.Choice(EXERCISES), default="cube", show_default=True)
+@submission
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @click.option("--junit", type=click.Path(path_type=Path), help="Also write JUnit XML to this file.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    callback=picture_path,
+    help="Also draw the gradient into this file, .png or .svg.",
+)
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Repeat the run with this seed.")
 @click.option("--verbose", is_flag=True, help="Show technical texts, output and isolation.")
 @click.option("--strict", is_flag=True, help="Let advice fail the submission, too.")
 def command(
-    file: Path | None,
+    path: Path,
     exercise: str,
     as_json: bool,
     junit: Path | None,
+    plot: Path | None,
     seed: int | None,
     verbose: bool,
     strict: bool,
 ) -> None:
     """Grade FILE (default: starter/cube.py) and explain the verdict."""
-    path = file or Path("starter") / f"{exercise}.py"
-    with warm_judge() as judge:
-        # The judge is loading torch; meanwhile come the libraries that show its report.
-        show = _json if as_json else _terminal(verbose=verbose)
-        write_junit = _junit(junit) if junit else None
-        try:
-            report = judge.grade(read_source(path), exercise, seed, strict=strict)
+    if plot:
+        need("matplotlib", "plotext")
+    source, curve = read_source(path), None
+    try:
+        with warm_judge() as judge, working(f"checking {path}"):
+            # The judge is loading torch; meanwhile come the libraries that show its report.
+            show = _json if as_json else _terminal(verbose=verbose)
+            write_junit = _junit(junit) if junit else None
+            draw = _picture(plot) if plot else None
+            report = judge.grade(source, exercise, seed, strict=strict)
             if write_junit:
                 write_junit(report)
-        except GraderError as error:
-            fail(str(error))
-        except OSError as error:
-            fail(f"{junit} can't be written: {error.strerror}")
-        sys.stdout.write(show(report))
+            if draw:
+                curve = judge.curve(source, exercise)
+                draw(curve)
+    except GraderError as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{error.filename} can't be written: {error.strerror}")
+    sys.stdout.write(show(report))
+    if curve and not as_json:
+        sys.stdout.write(_chart(curve, plot))
     _exit(report)
 
 
@@ -66,6 +79,24 @@ def _terminal(*, verbose: bool) -> Callable[[Report], str]:
     color = stream.isatty() and not os.environ.get("NO_COLOR")
     encoding = stream.encoding or "ascii"
     return lambda report: terminal.render(report, color=color, encoding=encoding, verbose=verbose)
+
+
+def _picture(path: Path) -> Callable[[Curve], None]:
+    from grader.render import curve, picture
+
+    def draw(numbers: Curve) -> None:
+        if curve.drawable(numbers):
+            picture.save(numbers, path)
+
+    return draw
+
+
+def _chart(curve: Curve, path: Path | None) -> str:
+    from grader.render import curve as render
+    from grader.render.stream import columns
+
+    text = render.render(curve, columns=columns(sys.stdout), encoding=sys.stdout.encoding)
+    return f"\n{text}" + (f"\nThe picture: {path}\n" if render.drawable(curve) else "")
 
 
 def _junit(path: Path) -> Callable[[Report], object]:

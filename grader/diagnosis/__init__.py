@@ -7,13 +7,12 @@ forward, backward, the contract, the helper; advice comes last.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator
 
-from grader.checks import Observations, describe
-from grader.diagnosis import behaviour
+from grader.checks import Observations
 from grader.diagnosis.case import Case, Sight
 from grader.diagnosis.catalogue import CATALOGUE, FAMILIES
+from grader.diagnosis.rules import advice, backward, conduct, contract, forward, helper, loading
 from grader.diagnosis.syntax import Syntax
 from grader.records import CheckResult, Diagnosis, Line, Mistake
 from grader.source import Source
@@ -21,18 +20,18 @@ from grader.source import Source
 __all__ = ["diagnose"]
 
 RULES: tuple[Callable[[Case], Iterator[Sight]], ...] = (
-    behaviour.unreadable,
-    behaviour.conduct,
-    behaviour.not_loaded,
-    behaviour.ended,
-    behaviour.pretends,
-    behaviour.wrong_forward,
-    behaviour.goes_round,
-    behaviour.wrong_backward,
-    behaviour.broken_contract,
-    behaviour.wrong_helper,
-    behaviour.advice,
-    behaviour.settings,
+    loading.unreadable,
+    conduct.conduct,
+    loading.not_loaded,
+    loading.ended,
+    conduct.pretends,
+    forward.wrong_forward,
+    helper.goes_round,
+    backward.wrong_backward,
+    contract.broken_contract,
+    helper.wrong_helper,
+    advice.advice,
+    advice.settings,
 )
 
 
@@ -52,7 +51,9 @@ def diagnose(
     for rule in RULES:
         for sight in rule(case):
             sights.setdefault(sight.key, sight)
-    named = [s for s in sights.values() if s.severity == "error" and not s.key.startswith("unnamed")]
+    named = [
+        s for s in sights.values() if s.severity == "error" and not s.key.startswith("unnamed")
+    ]
     if named:  # then an error without a name is most likely its consequence
         sights = {k: s for k, s in sights.items() if not k.startswith("unnamed")}
     if case.failed and not any(s.severity == "error" for s in sights.values()):
@@ -69,7 +70,7 @@ def _unnamed(case: Case) -> Sight:
     where = {"backward": case.syntax.backward, "forward": case.syntax.forward}.get(
         failed.name, case.syntax.helper
     )
-    return Sight("unnamed", case.syntax.result_line(where), evidence=failed.message)
+    return Sight("unnamed", case.syntax.result_line(where), technical=failed.message)
 
 
 def _word(case: Case, sight: Sight) -> Diagnosis:

@@ -96,3 +96,47 @@ class Case:
             "backward": self.syntax.backward,
             "cube_grad": self.syntax.helper,
         }.get(stage)
+
+    def numbers(self, finding: Finding) -> str:
+        """The worst point of a finding in a sentence, or "" where there is none."""
+        worst = finding.worst
+        if worst is None:
+            return ""
+        upstream = (
+            "" if worst.grad_output is None else f" and grad_output = {worst.grad_output:.4g}"
+        )
+        ratio = "" if worst.ratio is None else f" (ratio {worst.ratio:.4g})"
+        return (
+            f"At x = {worst.x:.4g}{upstream} yours is {worst.yours:.6g}; "
+            f"expected {worst.expected:.6g}{ratio}."
+        )
+
+    @property
+    def writing_in_backward(self) -> ast.AST | None:
+        """Where backward writes into grad_output or a saved tensor."""
+        function = self.syntax.backward
+        names = set(self.syntax.parameters(function)[1:]) | self.syntax.saved_names(function)
+        return self.syntax.in_place(function, names)
+
+    @property
+    def backward_ran_in_helper(self) -> bool:
+        """Whether the helper went through backward; True where that can't be seen."""
+        answer = self.seen.helper[0].answer if self.seen.helper else None
+        if answer is None or not self.returned(self.seen.backward, "backward"):
+            return True
+        returned = answer.facts.get("returned")
+        return isinstance(returned, dict) and "backward" in returned
+
+    @cached_property
+    def writes_a_verdict(self) -> bool:
+        """Whether something that the file prints or writes looks like a grader's result."""
+        words = ('"passed"', '"score"', '"verdict"', "'verdict'")
+        if any(word in self.output for word in words):
+            return True
+        constants = {
+            n.value
+            for n in ast.walk(self.syntax.tree)
+            if isinstance(n, ast.Constant) and isinstance(n.value, str)
+        }
+        names = {"results.json", "report.json", "result.json", "verdict.json", "gradebook.db"}
+        return bool(constants & names) or constants >= {"passed", "verdict", "score"}

@@ -80,11 +80,10 @@ FAMILIES: dict[str, tuple[str, str]] = {
 
 
 def _rows(family: str, *rows: tuple[str, str, str, str]) -> dict[str, Mistake]:
-    return {
-        key: Mistake(key, title, why, question, family) for key, title, why, question in rows
-    }
+    return {key: Mistake(key, title, why, question, family) for key, title, why, question in rows}
 
 
+# fmt: off
 CATALOGUE: dict[str, Mistake] = {
     **_rows(
         "file",
@@ -146,9 +145,9 @@ CATALOGUE: dict[str, Mistake] = {
          "Calling {c}.forward yourself is an ordinary function call: autograd differentiates "
          "the operations inside and never hears of your backward.",
          "Which method of the class runs forward and puts backward into the graph?"),
-        ("missing-staticmethod", "Methods without @staticmethod, used on an object",
-         "forward and backward take ctx, not self, and are called through the class. The style "
-         "with self and {c}()(x) was removed from PyTorch long ago.",
+        ("missing-staticmethod", "forward and backward are no static methods",
+         "Both take ctx, not self, and apply calls them through the class: @staticmethod says "
+         "so. The style with self and {c}()(x) was removed from PyTorch long ago.",
          "What stands above def forward in Square?"),
         ("missing-ctx", "ctx is missing from the parameters",
          "apply passes the context first: forward(ctx, x) and backward(ctx, grad_out). Without "
@@ -494,3 +493,4 @@ CATALOGUE: dict[str, Mistake] = {
          "{detail}", "What is the value of each name on this line at this moment?"),
     ),
 }
+# fmt: on

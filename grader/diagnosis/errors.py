@@ -8,14 +8,14 @@ the syntax tree as well wherever the tree can tell.
 from __future__ import annotations
 
 import ast
-import builtins
+import difflib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from grader.diagnosis.case import Case, Sight
-from grader.diagnosis.syntax import Function, own_nodes
+from grader.diagnosis.syntax import Function
 
 _MODULES = {"torch", "nn", "F", "np", "numpy", "math", "os", "sys", "autograd", "Tensor"}
 
@@ -74,8 +74,14 @@ def explain(case: Case, error: dict[str, Any], stage: str) -> Sight:
     at_import = stage == "import"
     return trouble.sight(
         "error-at-import" if at_import else "unnamed-error",
-        detail=f"a {trouble.type}" if at_import else f"Python stopped in {_place(case, stage)} with a {trouble.type}.",
+        detail=_a(trouble.type)
+        if at_import
+        else f"Python stopped in {_place(case, stage)} with {_a(trouble.type)}.",
     )
+
+
+def _a(name: str) -> str:
+    return f"an {name}" if name[:1] in "AEIOU" else f"a {name}"
 
 
 def _place(case: Case, stage: str) -> str:
@@ -85,17 +91,21 @@ def _place(case: Case, stage: str) -> str:
 def _ending(t: Trouble) -> Sight | None:
     syntax = t.case.syntax
     if "SystemExit" in t.bases:
-        return t.sight("early-exit", detail=f"{_where(t)} raised SystemExit, which ends the program")
+        return t.sight(
+            "early-exit", detail=f"{_where(t)} raised SystemExit, which ends the program"
+        )
     if "Exception" not in t.bases:
         return t.sight("base-exception", detail=t.type)
     if t.type == "MemoryError" or "can't allocate memory" in t.text:
-        return t.sight("huge-allocation", detail=f"{_where(t)} asked for more memory than there is here")
+        return t.sight(
+            "huge-allocation", detail=f"{_where(t)} asked for more memory than there is here"
+        )
     if t.type == "RecursionError":
         return t.sight("infinite-recursion", syntax.call(t.function, *_own_names(t.function)))
     if t.type == "EOFError" and any(event == "builtins.input" for event, _ in t.case.events):
         return t.sight("input-at-import", syntax.call(syntax.tree, "input"))
     hostile = any(ord(c) < 32 and c not in "\n\t\r" for c in t.text) or len(t.text) >= 1999
-    return t.sight("hostile-exception", detail=f"a {t.type}") if hostile else None
+    return t.sight("hostile-exception", detail=_a(t.type)) if hostile else None
 
 
 def _own_names(function: Function | None) -> tuple[str, ...]:
@@ -140,18 +150,20 @@ def _not_implemented(t: Trouble) -> Sight | None:
         return None
     for method in ("backward", "forward"):
         if f"implement either the {method}" in t.text or f"implement the {method}" in t.text:
-            near = _near(method, t.case.syntax.methods)
-            words = f"The class defines {near} instead." if near else "The class defines no such method."
-            return t.sight(f"missing-{method}", t.case.syntax.method(near) if near else t.case.syntax.cube, words)
-    xor = t.case.syntax.first(t.function, lambda n: isinstance(n, ast.BinOp) and isinstance(n.op, ast.BitXor))
+            other = near(method, t.case.syntax.methods)
+            words = f"The class defines {other or 'no such method'}{' instead' if other else ''}."
+            where = t.case.syntax.method(other) if other else t.case.syntax.cube
+            return t.sight(f"missing-{method}", where, words)
+    xor = t.case.syntax.first(
+        t.function, lambda n: isinstance(n, ast.BinOp) and isinstance(n.op, ast.BitXor)
+    )
     if xor:
         return t.sight("xor-instead-of-power", xor)
     return t.sight("not-implemented") if "raise" in (t.line.text if t.line else "") else None
 
 
-def _near(name: str, candidates: list[str]) -> str | None:
-    import difflib
-
+def near(name: str, candidates: list[str]) -> str | None:
+    """The candidate that looks most like `name`, capitals aside."""
     close = difflib.get_close_matches(name.lower(), [c.lower() for c in candidates], 1, 0.6)
     return next((c for c in candidates if close and c.lower() == close[0]), None)
 
@@ -159,7 +171,9 @@ def _near(name: str, candidates: list[str]) -> str | None:
 def _xor(t: Trouble) -> Sight | None:
     if "bitwise_xor" not in t.text and "for ^" not in t.text:
         return None
-    xor = t.case.syntax.first(t.function, lambda n: isinstance(n, ast.BinOp) and isinstance(n.op, ast.BitXor))
+    xor = t.case.syntax.first(
+        t.function, lambda n: isinstance(n, ast.BinOp) and isinstance(n.op, ast.BitXor)
+    )
     return t.sight("xor-instead-of-power", xor) if xor else None
 
 
@@ -199,7 +213,13 @@ def _tuples(t: Trouble) -> Sight | None:
     """saved_tensors used as if it were the tensor."""
     syntax = t.case.syntax
     node = syntax.not_unpacked(syntax.backward)
-    telling = ("'tuple'", "single element can be converted to an index", "non-int of type", "not tuple", "iterable of")
+    telling = (
+        "'tuple'",
+        "single element can be converted to an index",
+        "non-int of type",
+        "not tuple",
+        "iterable of",
+    )
     if "not callable" in t.text and syntax.call(syntax.backward, "saved_tensors"):
         return t.sight("saved-tensors-called", syntax.call(syntax.backward, "saved_tensors"))
     if t.type in ("TypeError", "AttributeError") and node and any(w in t.text for w in telling):
@@ -236,19 +256,30 @@ def _attributes(t: Trouble) -> Sight | None:
     syntax, exercise = t.case.syntax, t.case.exercise
     on_class = re.search(r"type object '(\w+)' has no attribute '(\w+)'", t.text)
     if on_class:
-        return t.sight("unknown-name", syntax.attribute(t.function, on_class[2]), ".".join(on_class.groups()))
+        return t.sight(
+            "unknown-name", syntax.attribute(t.function, on_class[2]), ".".join(on_class.groups())
+        )
     found = re.search(r"'(\w+)' object has no attribute '(\w+)'", t.text)
     if t.type != "AttributeError" or not found:
         return None
     owner, name = found[1], found[2]
-    if owner in ("Tensor", "Parameter") and name in ("save_for_backward", "saved_tensors", "needs_input_grad"):
+    if owner in ("Tensor", "Parameter") and name in (
+        "save_for_backward",
+        "saved_tensors",
+        "needs_input_grad",
+    ):
         return t.sight("parameters-swapped", t.function)
     if owner == "NoneType" and name in ("save_for_backward", "saved_tensors"):
-        direct = syntax.call(syntax.helper, f"{exercise.class_name}.forward", f"{exercise.class_name}.backward")
+        direct = syntax.call(
+            syntax.helper, f"{exercise.class_name}.forward", f"{exercise.class_name}.backward"
+        )
         return t.sight("calls-forward-directly", direct) if direct else None
     if owner == exercise.class_name and t.stage == "cube_grad":
         return t.sight("instance-call", syntax.call(syntax.helper, exercise.class_name))
-    if owner.endswith(("Backward", "BackwardCFunction")) or owner == t.case.exercise.class_name + "Backward":
+    if (
+        owner.endswith(("Backward", "BackwardCFunction"))
+        or owner == t.case.exercise.class_name + "Backward"
+    ):
         return t.sight("missing-ctx-attribute", t.case.syntax.attribute(t.function, name), name)
     if owner in ("ndarray", "float64", "float32"):
         return t.sight("leaves-torch-for-numpy")
@@ -267,7 +298,9 @@ def _texts(t: Trouble) -> Sight | None:
     if "incorrect number of gradients" in text and got:
         words = f"Yours returns {got[2]}."
         return t.sight("wrong-number-of-gradients", syntax.result_line(syntax.backward), words)
-    shape = re.search(r"invalid gradient at index 0 - got (\[[\d, ]*\]) but expected shape.* (\[[\d, ]*\])", text)
+    shape = re.search(
+        r"invalid gradient at index 0 - got (\[[\d, ]*\]) but expected shape.* (\[[\d, ]*\])", text
+    )
     if shape:
         where = syntax.result_line(syntax.backward)
         words = f"For an x of shape {shape[2]} backward returned the shape {shape[1]}."
@@ -275,7 +308,8 @@ def _texts(t: Trouble) -> Sight | None:
         return t.sight(key, where, words)
     if "Legacy autograd function" in text or "is not callable" in text or "'apply'" in text:
         instance = syntax.first(
-            helper, lambda n: isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == c
+            helper,
+            lambda n: isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == c,
         )
         static = all(
             any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in m.decorator_list)
@@ -291,7 +325,7 @@ def _texts(t: Trouble) -> Sight | None:
     if "can be implicitly created only for scalar outputs" in text:
         return t.sight("backward-on-vector")
     if "backward through the graph a second time" in text:
-        return t.sight("backward-twice")
+        return t.sight("backward-twice", next(iter(syntax.calls(helper, "backward")[1:]), None))
     if "leaf Variable that requires grad" in text and "in-place" in text:
         return t.sight("mutates-input", _in_place(t, syntax.forward))
     if "refers to a single memory location" in text:
@@ -329,20 +363,32 @@ def _no_graph(t: Trouble) -> Sight | None:
     """Why the loss has no graph: what the helper does, in the order of likelihood."""
     syntax, helper = t.case.syntax, t.case.syntax.helper
     if "grad mode" in t.case.fact(t.case.seen.load, "settings"):
-        return t.sight("grad-mode-off", syntax.call(syntax.tree, "set_grad_enabled", "inference_mode"))
+        return t.sight(
+            "grad-mode-off", syntax.call(syntax.tree, "set_grad_enabled", "inference_mode")
+        )
     if t.stage != "cube_grad":
         return t.sight("constant-output", syntax.result_line(syntax.forward))
-    copied = syntax.call(helper, "torch.tensor", "torch.Tensor", "torch.as_tensor", "torch.FloatTensor")
+    copied = syntax.call(
+        helper, "torch.tensor", "torch.Tensor", "torch.as_tensor", "torch.FloatTensor"
+    )
     cut = syntax.call(helper, "no_grad", "inference_mode", "item", "tolist", "numpy")
     data = syntax.attribute(helper, "data")
-    set_anywhere = syntax.call(helper, "requires_grad_") or syntax.attribute(helper, "requires_grad")
-    keyword = syntax.first(helper, lambda n: isinstance(n, ast.keyword) and n.arg == "requires_grad")
+    set_anywhere = syntax.call(helper, "requires_grad_") or syntax.attribute(
+        helper, "requires_grad"
+    )
+    keyword = syntax.first(
+        helper, lambda n: isinstance(n, ast.keyword) and n.arg == "requires_grad"
+    )
     if copied and (set_anywhere or not keyword):
         return t.sight("graph-broken-by-torch-tensor", copied)
     if not set_anywhere and not keyword:
         return t.sight("no-requires-grad", syntax.call(helper, "apply"))
     if cut or data:
-        return t.sight("graph-cut", cut or data, "Here the result becomes plain numbers or is recorded nowhere.")
+        return t.sight(
+            "graph-cut",
+            cut or data,
+            "Here the result becomes plain numbers or is recorded nowhere.",
+        )
     detached = [d for d in syntax.calls(helper, "detach") if _after(d, set_anywhere)]
     if detached:
         return t.sight("graph-cut", detached[0], "detach() gives a tensor without a history.")
@@ -365,4 +411,3 @@ ROWS: tuple[Callable[[Trouble], Sight | None], ...] = (
     _attributes,
     _texts,
 )
-

@@ -65,7 +65,9 @@ def reproduces(
 
 
 def _same(ours: torch.Tensor, yours: torch.Tensor, agreement: float) -> bool:
-    return torch.allclose(ours.double().expand_as(yours), yours, agreement, agreement, equal_nan=True)
+    return torch.allclose(
+        ours.double().expand_as(yours), yours, agreement, agreement, equal_nan=True
+    )
 
 
 def in_float32(given: Sequence[Probe]) -> bool:
@@ -80,7 +82,10 @@ def in_float32(given: Sequence[Probe]) -> bool:
 
 @dataclass(frozen=True)
 class Fit:
-    """c · xᵖ · grad_outputᑫ, with |x| or |grad_output| where said; added to the true gradient or not."""
+    """c · xᵖ · grad_outputᑫ, with |x| or |grad_output| where said.
+
+    With `added` it is what comes on top of the right gradient.
+    """
 
     c: float
     p: float
@@ -92,7 +97,9 @@ class Fit:
     def __str__(self) -> str:
         if self.added:
             sign = "-" if self.c < 0 else "+"
-            return f"the right gradient {sign} {dataclasses.replace(self, c=abs(self.c), added=False)}"
+            return (
+                f"the right gradient {sign} {dataclasses.replace(self, c=abs(self.c), added=False)}"
+            )
         factors = [
             _power("|grad_output|" if self.absolute_grad else "grad_output", self.q),
             _power("|x|" if self.absolute else "x", self.p),
@@ -104,7 +111,9 @@ class Fit:
         return " · ".join(named).replace("-1 · ", "-")
 
 
-def fit(given: Sequence[Probe], true: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Fit | None:
+def fit(
+    given: Sequence[Probe], true: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+) -> Fit | None:
     """The simple formula behind the numbers, proven at every probe, or None.
 
     First the product alone, then the true gradient plus a product, such as
@@ -152,6 +161,7 @@ def _round(c: float) -> float:
 
 
 def number(c: float) -> str:
+    """A number as a person writes it: 3, 1/3, or six digits."""
     for denominator in (1, 2, 3, 4, 6, 9):
         if math.isclose(c * denominator, round(c * denominator), rel_tol=1e-9):
             top = round(c * denominator)

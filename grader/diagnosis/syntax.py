@@ -30,9 +30,11 @@ class Syntax:
         """The class that the exercise's name stands for at the end of the file."""
         name = self.exercise.class_name
         for statement in self.tree.body:
-            if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Name):
-                if any(isinstance(t, ast.Name) and t.id == name for t in statement.targets):
-                    name = statement.value.id
+            match statement:
+                case ast.Assign(targets, ast.Name(other)) if any(
+                    isinstance(t, ast.Name) and t.id == name for t in targets
+                ):
+                    name = other
         classes = [n for n in ast.walk(self.tree) if isinstance(n, ast.ClassDef)]
         return next((c for c in classes if c.name == name), None)
 
@@ -100,9 +102,7 @@ class Syntax:
                 return max(assigned, key=lambda n: n.lineno)
         return last
 
-    def first(
-        self, where: ast.AST | None, test: Callable[[ast.AST], bool]
-    ) -> ast.AST | None:
+    def first(self, where: ast.AST | None, test: Callable[[ast.AST], bool]) -> ast.AST | None:
         """The first node below `where`, in the order of the text, that passes `test`."""
         if where is None:
             return None
@@ -129,9 +129,7 @@ class Syntax:
             if isinstance(node, ast.AugAssign):
                 return root(node.target) in names
             if isinstance(node, ast.Assign):
-                return any(
-                    isinstance(t, ast.Subscript) and root(t) in names for t in node.targets
-                )
+                return any(isinstance(t, ast.Subscript) and root(t) in names for t in node.targets)
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 method = node.func.attr
                 out = any(k.arg == "out" for k in node.keywords)
@@ -161,7 +159,10 @@ class Syntax:
         """Where `ctx.saved_tensors` itself gets a plain name, or is calculated with."""
 
         def whole(node: ast.AST) -> bool:
-            return isinstance(node, ast.Attribute) and node.attr in ("saved_tensors", "saved_variables")
+            return isinstance(node, ast.Attribute) and node.attr in (
+                "saved_tensors",
+                "saved_variables",
+            )
 
         def test(node: ast.AST) -> bool:
             if isinstance(node, ast.Assign):

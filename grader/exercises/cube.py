@@ -7,7 +7,6 @@ every probe; a test holds that no two rows agree there.
 
 from grader.records import Exercise, Formula, Mistake
 
-
 FORMULAS = (
     # The local derivative is wrong; the chain rule's factor grad_output is there.
     Formula(
@@ -255,7 +254,7 @@ FORMULAS = (
         lambda x, g: g * 3 * x**4,
         "grad_output · 3x⁴",
         Mistake(
-            "local-derivative-squared-x",
+            "power-too-high",
             "The power of x is too high by two",
             "grad_output is right, and the factor 3 as well. The local derivative d(x³)/dx has "
             "x², yours x⁴: something is squared once too often.",

@@ -25,8 +25,11 @@ _NEWNS, _NEWIPC, _NEWUTS = 0x00020000, 0x08000000, 0x04000000
 _NEWUSER, _NEWPID, _NEWNET = 0x10000000, 0x20000000, 0x40000000
 _MS_REC, _MS_PRIVATE = 0x4000, 1 << 18
 _SYS_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _ATTR_RDONLY = 442, -100, 0x8000, 1
-_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_SET_CHILD_SUBREAPER = 1, 38, 36
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
+_PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
+_CAPABILITY_VERSION_3 = 0x20080522
 _SIGKILL = 9
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - it is replaced, not used
 
 
 def _libc() -> ctypes.CDLL:
@@ -53,36 +56,57 @@ def _tmpfs(place: str, size: int) -> None:
     _check(_libc().mount(b"tmpfs", os.fsencode(place), b"tmpfs", 0, options), f"tmpfs on {place}")
 
 
+def _set_read_only(place: str, *, on: bool) -> None:
+    """Make all mounts from `place` on read-only, or undo that for `place` alone."""
+    change = struct.pack("QQQQ", _ATTR_RDONLY if on else 0, 0 if on else _ATTR_RDONLY, 0, 0)
+    flags = _AT_RECURSIVE if on else 0
+    name = os.fsencode(place)
+    result = _libc().syscall(_SYS_MOUNT_SETATTR, _AT_FDCWD, name, flags, change, len(change))
+    _check(result, "read-only mounts")
+
+
+def own_pid_namespaces() -> None:
+    """Become the owner of PID namespaces; this process's next child is process 1 of the first.
+
+    Raises:
+        OSError: the system refuses, and nothing has happened.
+    """
+    _own_user_namespace(_NEWPID)
+
+
+def fork_into_pid_namespace() -> int:
+    """Like `os.fork`; the child is process 1 of a fresh PID namespace, which ends with it."""
+    here = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        _check(_libc().unshare(_NEWPID), "unshare")
+        pid = os.fork()
+        if pid:
+            _check(_libc().setns(here, _NEWPID), "setns")
+    finally:
+        os.close(here)
+    return pid
+
+
 def enter_namespaces(scratch: str, hide: list[str]) -> None:
-    """Put this process (one thread) and its next child into namespaces of their own.
+    """Give this process (one thread) its own view of the system, which it can't undo.
 
     Raises:
         OSError: the system refuses; then part of it may have happened, and the
             process should not go on to run a student's code.
     """
-    _own_user_namespace(_NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS)
     libc = _libc()
+    _check(libc.unshare(_NEWNS | _NEWNET | _NEWIPC | _NEWUTS), "unshare")
     _check(libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None), "private mounts")
-    read_only = struct.pack("QQQQ", _ATTR_RDONLY, 0, 0, 0)
-    _check(
-        libc.syscall(
-            _SYS_MOUNT_SETATTR, _AT_FDCWD, b"/", _AT_RECURSIVE, read_only, len(read_only)
-        ),
-        "read-only mounts",
-    )
+    _set_read_only("/", on=True)
     for place in hide:
         if os.path.isdir(place):
             _tmpfs(place, 4096)
     _tmpfs(scratch, SCRATCH_BYTES)
-    if os.path.isdir("/dev/shm"):
-        _tmpfs("/dev/shm", SCRATCH_BYTES)
-
-
-def seal_namespaces() -> None:
-    """In the child: its own view of /proc, and mounts that it can't undo."""
-    _check(_libc().unshare(_NEWNS), "unshare")  # the warden keeps the old /proc
-    # A container may forbid a new /proc; the old one then shows names, not more.
-    _libc().mount(b"proc", b"/proc", b"proc", 0, None)
+    if os.path.isdir(_SHARED_MEMORY):
+        _tmpfs(_SHARED_MEMORY, SCRATCH_BYTES)
+    if libc.mount(b"proc", b"/proc", b"proc", 0, None) != 0:
+        # A container may forbid a new /proc; the old one shows names, not more.
+        _set_read_only("/proc", on=False)
     # Mounts that come from a more privileged namespace are locked here.
     _own_user_namespace(_NEWNS)
 
@@ -111,6 +135,13 @@ def adopt_orphans() -> None:
     _libc().prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def no_new_privileges() -> None:
-    """Give up what set-user-id programs would add."""
-    _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+def drop_privileges() -> None:
+    """Give up all capabilities, and what set-user-id programs would add."""
+    libc = _libc()
+    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    libc.capset(struct.pack("Ii", _CAPABILITY_VERSION_3, 0), bytes(24))
+
+
+def guard_memory(*, on: bool) -> None:
+    """Let no other process of this user look into this one, or let it again."""
+    _libc().prctl(_PR_SET_DUMPABLE, int(not on), 0, 0, 0)

@@ -1,18 +1,20 @@
-"""A process with torch loaded, from which each student's process is forked.
+"""A process with torch loaded, from which one student's process after another is forked.
 
-    judge ── nursery ── warden ── student (untrusted; process 1 of its namespace)
+    judge ── nursery ── student (untrusted; process 1 of its PID namespace)
 
 The nursery holds nothing that a student may not read and never runs a backward.
-A warden looks after one student: it puts the layers on, enforces the limits
-that the kernel doesn't, ends the whole process tree and says how it ended.
+It looks after one student at a time: enforces the limits that the kernel
+doesn't, ends the whole process tree and says how it ended.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import json
 import os
+import resource
 import selectors
 import signal
 import socket
@@ -20,10 +22,10 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
-
-import psutil
 
 from grader.student import isolation, server
 
@@ -33,9 +35,10 @@ _TICK = 0.05
 
 @dataclass(frozen=True)
 class Status:
-    """How a student's process ended, as its warden saw it.
+    """How a student's process ended, as its nursery saw it.
 
-    ``why`` is "closed" (we ended it), "exit", "signal", "cpu", "wall", "memory" or "processes".
+    ``why`` is "closed" (we ended it), "exit", "signal", "cpu", "wall", "memory",
+    "processes", or "refused" (by the system, for the reason in ``namespaces``).
     """
 
     why: str
@@ -51,25 +54,72 @@ def start(parent: socket.socket, child: socket.socket) -> int:
     pid = os.fork()
     if pid == 0:
         parent.close()
-        _run_and_exit(lambda: serve(child))
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        _run_and_exit(partial(serve, child))
     return pid
 
 
+def trial(scratch: str) -> str | None:
+    """Try out in a child what a student's process needs; the reason why it fails, or None."""
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        reason = ""
+        try:
+            isolation.own_pid_namespaces()
+            isolation.enter_namespaces(scratch, [])
+        except OSError as error:
+            reason = str(error)
+        os.write(writer, reason.encode())
+        os._exit(0)
+    os.close(writer)
+    with open(reader, encoding="utf-8") as answer:
+        return answer.read() or None
+
+
 def serve(requests: socket.socket) -> None:
-    """Fork a warden for each request: JSON, with the four ends of a student's channels."""
-    isolation.die_with_parent()
+    """Look after students, where possible as the owner of PID namespaces, until hung up on."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        isolation.own_pid_namespaces()
+    except OSError as error:
+        isolation.die_with_parent()
+        _look_after_all(requests, refused=str(error))
+        return
+    isolation.die_with_parent()
+    pid = os.fork()
+    if pid == 0:
+        isolation.die_with_parent()
+        _run_and_exit(lambda: _look_after_all(requests, refused=""))
+    requests.close()
+    os.waitpid(pid, 0)
+
+
+def _look_after_all(requests: socket.socket, refused: str) -> None:
+    """Serve one request after another: JSON, with the four ends of a student's channels."""
+    isolation.guard_memory(on=True)
+    isolation.adopt_orphans()
     gc.freeze()
     while True:
         message, fds, _, _ = socket.recv_fds(requests, 65536, 4)
         if not message:
             return
-        if os.fork() == 0:
-            requests.close()
-            _run_and_exit(lambda: _warden(json.loads(message), *fds))
-        for fd in fds:
-            os.close(fd)
+        wire, output, events, control = fds
+        request = json.loads(message)
+        with socket.socket(fileno=control) as judge:
+            if request["namespaces"] and refused:
+                status = Status("refused", namespaces=refused)
+                pid = 0
+            else:
+                fork = os.fork if refused else isolation.fork_into_pid_namespace
+                pid = fork()
+                if pid == 0:
+                    _run_and_exit(partial(_student, request, wire, output, events, control))
+            for fd in (wire, output, events):
+                os.close(fd)
+            if pid:
+                status = _look_after(pid, judge, alone=not refused)
+            with contextlib.suppress(OSError):  # the judge may have ended meanwhile
+                judge.sendall(_told(status))
 
 
 def _run_and_exit(body: Callable[[], None]) -> None:
@@ -82,81 +132,72 @@ def _run_and_exit(body: Callable[[], None]) -> None:
         os._exit(code)
 
 
-def _warden(request: dict[str, Any], wire: int, output: int, events: int, control: int) -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    isolation.die_with_parent()
-    os.setsid()
-    control_socket = socket.socket(fileno=control)
-    scratch = str(request["scratch"])
-    refused = "off: not asked for"
-    if request["namespaces"]:
-        try:
-            isolation.enter_namespaces(scratch, list(request["hide"]))
-            refused = ""
-        except OSError as error:
-            # Half in, half out: say so; the judge asks again without namespaces.
-            control_socket.sendall(json.dumps(asdict(Status("refused", namespaces=str(error)))).encode())
-            return
-    isolation.adopt_orphans()
-    pid = os.fork()
-    if pid == 0:
-        _run_and_exit(lambda: _student(request, wire, output, events, inside=not refused))
-    for fd in (wire, output, events):
-        os.close(fd)
-    why = _watch(pid, control_socket)
+def _look_after(pid: int, judge: socket.socket, *, alone: bool) -> Status:
+    """See one student through, who is `alone` where it has a PID namespace of its own."""
+    why = _watch(pid, judge)
     left_behind = len(_descendants()) - 1 if why == "closed" else 0
     with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)  # in a namespace of its own, this ends all of them
+        os.kill(pid, signal.SIGKILL)  # alone, this ends all that it started, too
     _, status, usage = os.wait4(pid, 0)
-    left_behind = max(left_behind, _end_orphans())
+    if not alone:
+        left_behind = max(left_behind, _end_orphans())
     code = os.waitstatus_to_exitcode(status)
     if why == "exit" and code < 0:
         cpu = usage.ru_utime + usage.ru_stime
         why = "cpu" if cpu >= isolation.CPU_SECONDS - 0.1 else "signal"
-    control_socket.sendall(json.dumps(asdict(Status(why, code, left_behind, refused))).encode())
+    return Status(why, code, left_behind)
 
 
-def _student(
-    request: dict[str, Any], wire: int, output: int, events: int, *, inside: bool
-) -> None:
-    if inside:
-        isolation.seal_namespaces()
+def _told(status: Status) -> bytes:
+    return json.dumps(asdict(status)).encode()
+
+
+def _student(request: dict[str, Any], wire: int, output: int, events: int, control: int) -> None:
+    isolation.guard_memory(on=False)
+    scratch = str(request["scratch"])
+    if request["namespaces"]:
+        try:
+            isolation.enter_namespaces(scratch, list(request["hide"]))
+        except OSError as error:
+            # Half in, half out: say so; the judge asks again without namespaces.
+            os.write(control, _told(Status("refused", namespaces=str(error))))
+            return
     isolation.die_with_parent()
     with contextlib.suppress(OSError):
         os.setsid()
-    isolation.no_new_privileges()
-    os.chdir(request["scratch"])
+    isolation.drop_privileges()
+    os.chdir(scratch)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
     # Ours to keep are two channels; whatever else is open here is not for students.
-    wire, events = _move(wire, 10), _move(events, 11)
+    wire, events = (fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in (wire, events))
+    os.dup2(wire, 10)
+    os.dup2(events, 11)
     os.closerange(3, 10)
     os.closerange(12, 65536)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE):
-        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-    os.nice(5)  # so that a flood of processes doesn't starve the warden
+        signal.signal(
+            number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+        )
+    os.nice(5)  # so that a flood of processes doesn't starve the nursery
     isolation.limit_resources()
-    server.serve(Connection(wire), events, request["module"])
-
-
-def _move(fd: int, to: int) -> int:
-    os.dup2(fd, to)
-    return to
+    server.serve(Connection(10), 11, request["module"])
 
 
 def _watch(pid: int, control: socket.socket) -> str:
     """Wait until the student ends or must be ended; returns why."""
     deadline = time.monotonic() + isolation.WALL_SECONDS
-    with selectors.DefaultSelector() as selector:
-        process = os.pidfd_open(pid)
+    process = os.pidfd_open(pid)
+    with selectors.DefaultSelector() as selector, contextlib.ExitStack() as closing:
+        closing.callback(os.close, process)
         selector.register(process, selectors.EVENT_READ, "exit")
         selector.register(control, selectors.EVENT_READ, "closed")
         while True:
             ready = selector.select(_TICK)
             if ready:
-                return min((key.data for key, _ in ready), key=("exit", "closed").index)
+                return "exit" if any(key.data == "exit" for key, _ in ready) else "closed"
             if time.monotonic() > deadline:
                 return "wall"
             why = _over_the_tree_limits()
@@ -168,21 +209,39 @@ def _over_the_tree_limits() -> str | None:
     tree = _descendants()
     if len(tree) > isolation.PROCESSES:
         return "processes"
-    memory = 0
-    for process in tree:
-        with contextlib.suppress(psutil.Error):
-            memory += process.memory_full_info().uss
-    return "memory" if memory > 3 * isolation.MEMORY_BYTES else None
+    inherited = _own_memory("self")  # each process shares this much with us
+    taken = sum(max(0, _own_memory(pid) - inherited) for pid in tree)
+    return "memory" if taken > 3 * isolation.MEMORY_BYTES else None
 
 
-def _descendants() -> list[psutil.Process]:
-    """The student and all that it started, as far as they are alive."""
-    alive = []
-    for process in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.Error):
-            if process.status() != psutil.STATUS_ZOMBIE:
-                alive.append(process)
+def _own_memory(pid: int | str) -> int:
+    """The memory in bytes that belongs to no file; 0 when the process is gone."""
+    with contextlib.suppress(OSError):
+        _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_bytes().split()
+        return (int(resident) - int(shared)) * resource.getpagesize()
+    return 0
+
+
+def _descendants() -> list[int]:
+    """The student and all that it started, as far as they are alive, as /proc numbers them."""
+    alive: list[int] = []
+    unseen = _children("thread-self")
+    while unseen:
+        pid = unseen.pop()
+        with contextlib.suppress(OSError):
+            state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0]
+            if state not in b"ZX":
+                alive.append(pid)
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                unseen.extend(_children(f"{pid}/task/{thread}"))
     return alive
+
+
+def _children(place: str) -> list[int]:
+    try:
+        return [int(pid) for pid in Path(f"/proc/{place}/children").read_bytes().split()]
+    except OSError:
+        return []
 
 
 def _end_orphans() -> int:
@@ -190,9 +249,9 @@ def _end_orphans() -> int:
     ended: set[int] = set()
     while orphans := _descendants():
         for orphan in orphans:
-            ended.add(orphan.pid)
-            with contextlib.suppress(psutil.Error):
-                orphan.kill()
+            ended.add(orphan)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(orphan, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass

@@ -16,6 +16,7 @@ import signal
 import socket
 import tempfile
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -34,6 +35,10 @@ _EVENTS_TAKEN = 1 << 20
 #: Places of the kit that hold answers; hidden from a student where the system allows it.
 _ROOT = Path(__file__).parents[2]
 _HIDDEN = ("solution", "tests", "docs", "notebooks", "grader/exercises", ".git")
+
+
+#: An operation of `server.Student` with what it is given.
+Request = tuple[str, dict[str, Any]]
 
 
 class StudentEnded(Exception):  # noqa: N818 - an ending, not always an error
@@ -65,26 +70,44 @@ class Answer:
 
 @dataclass
 class Nursery:
-    """A running nursery; `channel` is our end of its socket, `pid` its process."""
+    """A running nursery: our end of its socket, and its process if that is our child."""
 
     channel: socket.socket
-    pid: int
-    #: Whether namespaces work here; None until the first try. Then the reason why not.
+    pid: int | None = None
+    #: Whether namespaces work here; None until they are known not to. Then the reason why.
     refusal: str | None = None
+    #: Where its students work; None for a folder that we make for each.
+    scratch: str | None = None
+    #: The layers around the nursery itself.
+    layers: tuple[Layer, ...] = ()
+    #: Whether no second student may come to where one has been.
+    single_use: bool = False
+    used: bool = False
 
     @classmethod
-    def fork(cls) -> Nursery:
+    def fork(cls, layers: tuple[Layer, ...] = ()) -> Nursery:
         """Fork a nursery from this process, which has torch loaded and nothing to hide."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         pid = nursery.start(ours, theirs)
         theirs.close()
-        return cls(ours, pid)
+        return cls(ours, pid, layers=layers)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the next student may come: it is alive, and clean."""
+        ended = bool(select.select([self.channel], [], [], 0)[0])  # it never says a word
+        return not ended and not (self.single_use and self.used)
 
     def close(self) -> None:
         """End the nursery; its students end with it."""
-        self.channel.close()
+        self.channel.close()  # it sees that, and goes
+        if self.pid is None:
+            return
         with contextlib.suppress(OSError):
-            os.kill(self.pid, signal.SIGKILL)
+            process = os.pidfd_open(self.pid)
+            if not select.select([process], [], [], 1)[0]:
+                os.kill(self.pid, signal.SIGKILL)
+            os.close(process)
             os.waitpid(self.pid, 0)
 
 
@@ -112,8 +135,9 @@ class Student:
     _flood: bool = False
 
     def __post_init__(self) -> None:
-        self._scratch = tempfile.mkdtemp(prefix="grader-")
-        Path(self._scratch).chmod(0o700)
+        self.nest.used = True
+        self._closed = False
+        self._scratch = self.nest.scratch or tempfile.mkdtemp(prefix="grader-")
         if self.namespaces and self.nest.refusal is None:
             self._open(namespaces=True)
         else:
@@ -128,7 +152,8 @@ class Student:
             "scratch": self._scratch,
             "module": self.module,
             "namespaces": namespaces,
-            "hide": [str(_ROOT / name) for name in _HIDDEN],
+            # A nursery with a place of its own is where these are not.
+            "hide": [] if self.nest.scratch else [str(_ROOT / name) for name in _HIDDEN],
         }
         fds = [theirs.fileno(), output_theirs, events_theirs, control_theirs.fileno()]
         socket.send_fds(self.nest.channel, [json.dumps(request).encode()], fds)
@@ -146,32 +171,49 @@ class Student:
         Raises:
             StudentEnded: there is no answer, now or from now on.
         """
+        return next(self.ask_all([(operation, given)]))
+
+    def ask_all(self, requests: list[Request]) -> Iterator[Answer]:
+        """Send several requests at once; yield the answers as they come, in order.
+
+        Raises:
+            StudentEnded: as for `ask`, in place of the first answer that is missing.
+        """
         if self.ended:
             raise self.ended
-        tensors = {k: v for k, v in given.items() if hasattr(v, "dtype")}
-        arguments = {k: v for k, v in given.items() if k not in tensors}
-        try:
-            wire.send(self._channels.wire, {"op": operation, "args": arguments}, tensors)
-            facts, answers = wire.receive(self._channels.wire)
-        except wire.WireError:
-            self.close()
-            self.ended = StudentEnded("protocol", operation)
-        except (EOFError, OSError):
-            status = self.close(grace=1)
-            if status.why == "refused":
-                return self._again_without_namespaces(status, operation, given)
-            why = "output" if self._flood else status.why
-            self.ended = StudentEnded(why, operation, status.code)
-        else:
-            return Answer(answers, facts)
-        raise self.ended
+        with contextlib.suppress(OSError):  # then no answer comes, and the reason why
+            self._send(requests)
+        for operation, given in requests:
+            try:
+                facts, tensors = wire.receive(self._channels.wire)
+            except wire.WireError:
+                self.close()
+                self.ended = StudentEnded("protocol", operation)
+                raise self.ended from None
+            except (EOFError, OSError):
+                yield self._no_answer(operation, given)
+            else:
+                yield Answer(tensors, facts)
 
-    def _again_without_namespaces(
-        self, status: nursery.Status, operation: str, given: dict[str, Any]
-    ) -> Answer:
-        self.nest.refusal = status.namespaces
-        self.__init__(self.nest, self.module, namespaces=False)  # type: ignore[misc]
-        return self.ask(operation, **given)
+    def _send(self, requests: list[Request]) -> None:
+        operations, tensors = [], {}
+        for i, (operation, given) in enumerate(requests):
+            sent = {name: v for name, v in given.items() if hasattr(v, "dtype")}
+            tensors.update({f"{i}/{name}": t for name, t in sent.items()})
+            rest = {name: v for name, v in given.items() if name not in sent}
+            operations.append({"op": operation, "args": rest})
+        wire.send(self._channels.wire, {"requests": operations}, tensors)
+
+    def _no_answer(self, operation: str, given: dict[str, Any]) -> Answer:
+        """Raise for what ended the process, unless the system refused to start it so."""
+        status = self.close(grace=1)
+        if status.why == "refused":
+            self.nest.refusal = status.namespaces
+            self.__init__(self.nest, self.module, namespaces=False)  # type: ignore[misc]
+            return self.ask(operation, **given)
+        why = "output" if self._flood else status.why
+        self.ended = StudentEnded(why, operation, status.code)
+        raise self.ended
 
     def close(self, grace: float = 0) -> nursery.Status:
         """End the whole process tree, once; returns how it ended. Safe to call twice.
@@ -179,7 +221,8 @@ class Student:
         A process that hung up gets `grace` seconds to end by itself, so that
         the status says how.
         """
-        if self._scratch:
+        if not self._closed:
+            self._closed = True
             self._status = self._finish(grace)
         return self._status
 
@@ -194,8 +237,8 @@ class Student:
         self._drain.join(5)
         self._channels.wire.close()
         control.close()
-        shutil.rmtree(self._scratch, ignore_errors=True)
-        self._scratch = ""
+        if not self.nest.scratch:
+            shutil.rmtree(self._scratch, ignore_errors=True)
         self.left_behind = status.left_behind
         return status
 
@@ -236,4 +279,5 @@ class Student:
             Layer("own process", on=True, why="ended with all that it starts"),
             Layer("limits", on=True, why=limits),
             *(Layer(name, refusal is None, refusal or "Linux namespaces") for name in names),
+            *self.nest.layers,
         )

@@ -17,7 +17,6 @@ import sys
 import tempfile
 import threading
 import types
-from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,14 @@ from grader.student.trace import Calls, Events, Snapshot, describe, describe_err
 Tensors = dict[str, torch.Tensor]
 Facts = dict[str, Any]
 
-_KEPT_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+_KEPT_ENVIRONMENT = (
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+)
 
 
 def serve(connection: Connection, events_fd: int, module: str) -> None:
@@ -55,6 +61,11 @@ class _Upstream(torch.autograd.Function):
         return ctx.grad_output, None
 
 
+def _upstream(y: torch.Tensor, grad_output: torch.Tensor) -> torch.Tensor:
+    loss: torch.Tensor = _Upstream.apply(y, grad_output)  # type: ignore[no-untyped-call]
+    return loss
+
+
 class Student:
     """One loaded file and the operations on it."""
 
@@ -74,35 +85,47 @@ class Student:
         process, self.before = os.getpid(), Snapshot()
         while True:
             try:
-                request, tensors = wire.receive(self.connection)
+                asked, tensors = wire.receive(self.connection)
             except (EOFError, wire.WireError):
                 return
-            answer, out = self._act(request, tensors)
-            if os.getpid() != process:
-                os._exit(0)  # a copy that the student's code forked
-            try:
-                wire.send(self.connection, answer, out)
-            except (EOFError, OSError):
-                return
-            except BaseException as error:  # student code may have broken what we use
-                answer = {"error": {**describe_error(error, self.path), "stage": "answer"}}
-                wire.send(self.connection, answer, {})
+            for i, request in enumerate(asked["requests"]):
+                prefix = f"{i}/"
+                given = {
+                    n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)
+                }
+                answer, out = self._act(request, given)
+                if os.getpid() != process:
+                    os._exit(0)  # a copy that the student's code forked
+                try:
+                    self._answer(answer, out)
+                except (EOFError, OSError):
+                    return
+
+    def _answer(self, facts: Facts, out: Tensors) -> None:
+        try:
+            wire.send(self.connection, facts, out)
+        except (EOFError, OSError):
+            raise
+        except BaseException as error:  # student code may have broken what we use
+            facts = {"error": {**describe_error(error, self.path), "stage": "answer"}}
+            wire.send(self.connection, facts, {})
 
     def _act(self, request: Facts, tensors: Tensors) -> tuple[Facts, Tensors]:
         operation = getattr(self, "do_" + request["op"])
-        calls = Calls(self.path, self._watched())
+        given = request["args"]
+        calls = Calls(self._watched() if given.pop("watch", True) else {})
         self.stage = request["op"]
         out: Tensors = {}
         facts: Facts = {}
         self.events.on = True
         try:
             with calls:
-                operation(out, facts, tensors, **request["args"])
+                operation(out, facts, tensors, **given)
         except BaseException as error:  # SystemExit and KeyboardInterrupt are answers as well
             facts["error"] = {**describe_error(error, self.path), "stage": self.stage}
         finally:
             self.events.on = False
-        facts.update(calls.facts())
+        facts["returned"] = calls.returned
         return facts, {name: t for name, t in out.items() if t.numel() < 1 << 20}
 
     def _watched(self) -> dict[types.CodeType, str]:
@@ -111,7 +134,10 @@ class Student:
             function = inspect.getattr_static(self.cube, name, None) if self.cube else None
             function = getattr(function, "__func__", function)
             function = inspect.unwrap(function) if callable(function) else None
-            if isinstance(function, types.FunctionType) and function.__code__.co_filename == self.path:
+            if (
+                isinstance(function, types.FunctionType)
+                and function.__code__.co_filename == self.path
+            ):
                 watched[function.__code__] = label
         return watched
 
@@ -123,7 +149,8 @@ class Student:
         """Write the file into the scratch folder and import it as a module."""
         Path(self.path).write_bytes(tensors["source"].numpy().tobytes())
         spec = importlib.util.spec_from_file_location(self.name, self.path)
-        assert spec is not None and spec.loader is not None
+        assert spec is not None
+        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[self.name] = module
         self.stage = "import"
@@ -158,7 +185,7 @@ class Student:
     def do_forward(
         self, out: Tensors, facts: Facts, tensors: Tensors, requires_grad: bool, layout: str
     ) -> None:
-        """y = Cube.apply(x), and x as it is afterwards."""
+        """Y = Cube.apply(x), and x as it is afterwards."""
         x = _laid_out(tensors["x"], layout).requires_grad_(requires_grad)
         y = self._apply(x)
         self._tell(out, facts, "y", y)
@@ -188,7 +215,7 @@ class Student:
         if change_x:
             with torch.no_grad():
                 x.mul_(2)
-        loss = _Upstream.apply(y, grad_output)
+        loss = _upstream(y, grad_output)
         self.stage = "backward"
         for turn in range(repeat):
             (grad,) = torch.autograd.grad(loss, x, retain_graph=True, allow_unused=True)
@@ -196,13 +223,15 @@ class Student:
         self._tell(out, facts, "x", x)
         self._tell(out, facts, "grad_output", grad_output)
 
-    def do_interleaved(self, out: Tensors, facts: Facts, tensors: Tensors, order: list[int]) -> None:
+    def do_interleaved(
+        self, out: Tensors, facts: Facts, tensors: Tensors, order: list[int]
+    ) -> None:
         """Two forward calls, then their two backward calls in the given order."""
         losses, inputs = [], []
         for i in (0, 1):
             x = tensors[f"x{i}"].requires_grad_()
             self.stage = "forward"
-            losses.append(_Upstream.apply(self._apply(x), tensors[f"grad_output{i}"]))
+            losses.append(_upstream(self._apply(x), tensors[f"grad_output{i}"]))
             inputs.append(x)
         self.stage = "backward"
         for i in order:
@@ -210,11 +239,11 @@ class Student:
             self._tell(out, facts, f"grad{i}", grad)
 
     def do_inside_a_graph(self, out: Tensors, facts: Facts, tensors: Tensors) -> None:
-        """x -> z = 2x - 1 -> y = Cube(z), used twice: 3y and y². Sends z, y and x.grad."""
+        """X -> z = 2x - 1 -> y = Cube(z), used twice: 3y and y². Sends z, y and x.grad."""
         x = tensors["x"].requires_grad_()
         z = 2 * x - 1
         y = self._apply(z)
-        loss = _Upstream.apply(3 * y + y * y, tensors["grad_output"])
+        loss = _upstream(3 * y + y * y, tensors["grad_output"])
         self.stage = "backward"
         loss.backward()
         self._tell(out, facts, "grad", x.grad)
@@ -228,7 +257,7 @@ class Student:
         """The derivative of the gradient: d/dx of the sum of (dy/dx · grad_output)."""
         x = tensors["x"].requires_grad_()
         grad_output = tensors["grad_output"].requires_grad_()
-        loss = _Upstream.apply(self._apply(x), grad_output)
+        loss = _upstream(self._apply(x), grad_output)
         self.stage = "backward"
         (grad,) = torch.autograd.grad(loss, x, create_graph=True)
         self._tell(out, facts, "grad", grad)
@@ -238,7 +267,9 @@ class Student:
             (second,) = torch.autograd.grad(grad.sum(), x, allow_unused=True)
             self._tell(out, facts, "second", second)
 
-    def do_helper(self, out: Tensors, facts: Facts, tensors: Tensors, repeat: int, layout: str) -> None:
+    def do_helper(
+        self, out: Tensors, facts: Facts, tensors: Tensors, repeat: int, layout: str
+    ) -> None:
         """cube_grad(x), `repeat` times with the same x; then what became of x."""
         x = _laid_out(tensors["x"], layout)
         self.stage = "cube_grad"
@@ -275,7 +306,11 @@ class Student:
         facts.setdefault("values", {})[name] = about = describe(value)
         if about["kind"] in ("tuple", "list") and about["length"]:
             value, about = value[0], about["items"][0]
-        if about["kind"] == "tensor" and about["strided"] and not about["dtype"].startswith("complex"):
+        if (
+            about["kind"] == "tensor"
+            and about["strided"]
+            and not about["dtype"].startswith("complex")
+        ):
             plain = torch.Tensor.as_subclass(value, torch.Tensor).detach()
             out[name] = plain.clone()  # as it is now: later calls may change it
 
@@ -295,12 +330,16 @@ def _clean_interpreter(path: str) -> None:
     sys.modules["__main__"] = types.ModuleType("__main__")
     sys.dont_write_bytecode = True
     sys.stdin = open(0, encoding="utf-8", closefd=False)
-    sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
-    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
+    sys.stdout = open(
+        1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
+    )
+    sys.stderr = open(
+        2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
+    )
     atexit._clear()
     tempfile.tempdir = None
     random.seed()
-    torch.seed()
+    torch.default_generator.seed()  # torch.seed() would look for graphics cards as well
     gc.enable()
 
 

@@ -10,19 +10,46 @@ import json
 import os
 import re
 import sys
+import sysconfig
 import types
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 import torch
 
 _MAX_TEXT = 2000
+_STANDARD_LIBRARY = sysconfig.get_path("stdlib")
+_HERE = os.path.dirname(__file__)
 _MAX_EVENTS = 200
 
 #: Audit events that an exercise on a backward pass has no use for.
 _EVENTS = frozenset(
-    "builtins.input glob.glob os.exec os.fork os.forkpty os.kill os.killpg os.posix_spawn os.putenv os.remove "
-    "os.rename os.rmdir pathlib.Path.glob pathlib.Path.rglob os.spawn os.system pty.spawn shutil.rmtree signal.pthread_kill "
-    "socket.bind socket.connect socket.getaddrinfo subprocess.Popen sys.addaudithook".split()
+    [
+        "builtins.input",
+        "glob.glob",
+        "os.exec",
+        "os.fork",
+        "os.forkpty",
+        "os.kill",
+        "os.killpg",
+        "os.posix_spawn",
+        "os.putenv",
+        "os.remove",
+        "os.rename",
+        "os.rmdir",
+        "pathlib.Path.glob",
+        "pathlib.Path.rglob",
+        "os.spawn",
+        "os.system",
+        "pty.spawn",
+        "shutil.rmtree",
+        "signal.pthread_kill",
+        "socket.bind",
+        "socket.connect",
+        "socket.getaddrinfo",
+        "subprocess.Popen",
+        "sys.addaudithook",
+    ]
 )
 _SECRETS = re.compile(r"solution|/etc/|/proc/.*(environ|cmdline|mem)|\.ssh|gradebook|exercises")
 
@@ -42,7 +69,9 @@ def describe(value: Any) -> dict[str, Any]:
             "dtype": str(plain.dtype).removeprefix("torch."),
             "requires_grad": plain.requires_grad,
             "strided": (strided := plain.layout == torch.strided and plain.device.type == "cpu"),
-            "one": float(plain) if strided and plain.numel() == 1 and not plain.is_complex() else None,
+            "one": float(plain.detach())
+            if strided and plain.numel() == 1 and not plain.is_complex()
+            else None,
         }
     if kind in (tuple, list):
         return {
@@ -63,7 +92,7 @@ def describe_error(error: BaseException, path: str) -> dict[str, Any]:
         message = _text(str(error), _MAX_TEXT)
     except BaseException:  # a hostile __str__
         message = "(its text can't be read)"
-    where = []
+    where: list[list[Any]] = []
     trace = error.__traceback__
     while trace is not None and len(where) < 2000:
         code = trace.tb_frame.f_code
@@ -86,36 +115,42 @@ def _text(value: object, size: int) -> str:
     return text[:size]
 
 
+_Trace = Callable[[types.FrameType, str, Any], Any]
+
+
 class Calls:
-    """Context that notes which functions of one file run, and what two of them return.
+    """Context that notes what some functions return.
 
     ``watched`` maps a code object to a name; ``returned[name]`` describes the
     last value that it returned.
     """
 
-    def __init__(self, path: str, watched: dict[types.CodeType, str]) -> None:
-        self.path, self.watched = path, watched
-        self.ran: set[str] = set()
+    def __init__(self, watched: dict[types.CodeType, str]) -> None:
+        self.watched = watched
         self.returned: dict[str, dict[str, Any]] = {}
 
-    def __enter__(self) -> Calls:
-        self._before = sys.getprofile()
-        sys.setprofile(self._note)
+    def __enter__(self) -> Self:
+        # A trace function hears of Python's calls only; a profile function also of
+        # each call into C, which makes everything several times slower.
+        self._before = sys.gettrace()
+        if self.watched:
+            sys.settrace(self._called)
         return self
 
     def __exit__(self, *_: object) -> None:
-        sys.setprofile(self._before)
+        if self.watched:
+            sys.settrace(self._before)
 
-    def _note(self, frame: types.FrameType, event: str, arg: Any) -> None:
-        code = frame.f_code
-        if event == "call" and code.co_filename == self.path:
-            self.ran.add(code.co_qualname)
-        elif event == "return" and code in self.watched:
-            self.returned[self.watched[code]] = describe(arg)
+    def _called(self, frame: types.FrameType, event: str, arg: Any) -> _Trace | None:
+        if frame.f_code not in self.watched:
+            return None
+        frame.f_trace_lines = False
+        return self._returned
 
-    def facts(self) -> dict[str, Any]:
-        """What was noted, JSON-ready."""
-        return {"ran": sorted(self.ran)[:100], "returned": self.returned}
+    def _returned(self, frame: types.FrameType, event: str, arg: Any) -> _Trace:
+        if event == "return":
+            self.returned[self.watched[frame.f_code]] = describe(arg)
+        return self._returned
 
 
 class Events:
@@ -139,13 +174,24 @@ class Events:
             # The standard library looks at frames as well; only the student's own look counts.
             detail = "" if self._callers()[0].startswith(self.scratch) else None
         elif event in _EVENTS:
-            detail = ", ".join(_text(repr(a), 200) for a in args if type(a) in (str, int, list, tuple))
+            detail = ", ".join(
+                _text(repr(a), 200) for a in args if type(a) in (str, int, list, tuple)
+            )
         else:
             return
-        if detail is None:
+        if detail is None or not self._by_student():
             return
         self.count += 1
         os.write(self.fd, json.dumps([event, detail]).encode() + b"\n")
+
+    def _by_student(self) -> bool:
+        """Whether the student's own code asked for it, and not a package that it imports."""
+        for file in self._callers():
+            if file.startswith((self.scratch, "<string>")):
+                return True
+            if "-packages" in file or not file.startswith((_STANDARD_LIBRARY, "<frozen", _HERE)):
+                return False
+        return False
 
     def _callers(self) -> list[str]:
         """The files of the code that is running, innermost first."""
@@ -172,28 +218,27 @@ class Events:
         library = "/site-packages/" in place or "/lib/python" in place
         if inside or library or not _SECRETS.search(place):
             return None
-        by_student = any(file.startswith(self.scratch) for file in self._callers())
-        return f"read {place[:200]}" if by_student else None
+        return f"read {place[:200]}"
+
+
+_OWNERS: dict[str, Any] = {
+    "builtins": builtins,
+    "torch": torch,
+    "torch.Tensor": torch.Tensor,
+    "torch.autograd": torch.autograd,
+    "torch.autograd.Function": torch.autograd.Function,
+    "torch.testing": torch.testing,
+    "torch.autograd.gradcheck": sys.modules.get("torch.autograd.gradcheck", torch.testing),
+}
+#: Copied once, in the nursery: a copy touches each value, and so takes its memory page anew.
+_NAMES = {place: dict(vars(owner)) for place, owner in _OWNERS.items()}
 
 
 class Snapshot:
     """Names and settings of Python and torch, as they were before student code ran."""
 
     def __init__(self) -> None:
-        self._names = {place: dict(vars(owner)) for place, owner in self._owners().items()}
         self._settings = self._read_settings()
-
-    @staticmethod
-    def _owners() -> dict[str, Any]:
-        return {
-            "builtins": builtins,
-            "torch": torch,
-            "torch.Tensor": torch.Tensor,
-            "torch.autograd": torch.autograd,
-            "torch.autograd.Function": torch.autograd.Function,
-            "torch.testing": torch.testing,
-            "torch.autograd.gradcheck": sys.modules.get("torch.autograd.gradcheck", torch.testing),
-        }
 
     @staticmethod
     def _read_settings() -> dict[str, Any]:
@@ -209,8 +254,8 @@ class Snapshot:
         """Dotted names whose value is another one now; new names don't count."""
         return [
             f"{place}.{name}"
-            for place, owner in self._owners().items()
-            for name, value in self._names[place].items()
+            for place, owner in _OWNERS.items()
+            for name, value in _NAMES[place].items()
             # torch itself renames torch.Storage when the default dtype changes.
             if name != "Storage" and vars(owner).get(name, value) is not value
         ][:20]

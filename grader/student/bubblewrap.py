@@ -1,0 +1,227 @@
+"""A class's code runs in a jail: a process with torch loaded, shut in by bubblewrap.
+
+    judges ── jail (in bubblewrap) ── nurseries, one for each judge ── students
+
+In the jail there are Python, torch and `grader/student`, all read-only; an empty
+home, a scratch folder, and nothing else: no network, no other process, no /etc,
+no environment, neither the rest of the kit nor any submission.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grader.records import Layer
+
+if TYPE_CHECKING:
+    from grader.student.process import Nursery
+
+HOME = "/home/student"
+_KIT = "/kit"
+_STUDENT_SIDE = Path(__file__).parent
+_SYSTEM = ("/usr", "/lib", "/lib64", "/lib32", "/bin")
+#: What the dynamic loader needs of /etc; names and passwords are not among it.
+_LOADER = ("/etc/ld.so.cache", "/etc/alternatives")
+_NAMESPACES = (
+    *("--unshare-all", "--unshare-user", "--uid", "65534", "--gid", "65534"),
+    *("--hostname", "grader", "--cap-drop", "ALL", "--die-with-parent", "--new-session"),
+)
+_ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "HOME": HOME,
+    "PYTHONPATH": _KIT,
+    # So that a report can be repeated, whatever order sets have in it.
+    "PYTHONHASHSEED": "0",
+}
+_LAYER = "bubblewrap"
+_WHY = "read-only system, no network, empty home; kit and other submissions out of sight"
+_START_SECONDS = 120
+
+
+class JailError(Exception):
+    """The jail did not start; the text is bubblewrap's or Python's last line."""
+
+
+def missing() -> str | None:
+    """Why bubblewrap can't be used here and what helps, in one line; None when it works."""
+    if sys.platform != "linux":
+        return "bubblewrap exists on Linux only; elsewhere use a virtual machine"
+    if not (program := shutil.which("bwrap")):
+        return "bubblewrap is not installed (Debian, Ubuntu: sudo apt install bubblewrap)"
+    trial = [program, *_NAMESPACES, *_system(), "--proc", "/proc", "--dev", "/dev", "--", "true"]
+    done = subprocess.run(
+        trial, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode == 0:
+        return None
+    reason = (done.stderr.strip() or f"status {done.returncode}").splitlines()[-1]
+    return (
+        f"bubblewrap is forbidden here ({reason.removeprefix('bwrap: ')}); in a container "
+        "start it with --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
+    )
+
+
+def off(why: str) -> Layer:
+    """The layer of a report that was made without bubblewrap."""
+    return Layer(_LAYER, on=False, why=why)
+
+
+@dataclass
+class Jail:
+    """A jail and our end of the socket that asks it for nurseries."""
+
+    _process: subprocess.Popen[bytes] | None = None
+    _control: socket.socket | None = None
+    #: Why namespaces inside of bubblewrap don't work here; None when they do.
+    _refusal: str | None = None
+    _layers: tuple[Layer, ...] = field(default=(Layer(_LAYER, on=True, why=_WHY),))
+
+    def start(self) -> None:
+        """Start loading torch in the jail; `nursery` waits until that is done.
+
+        Raises:
+            OSError: there is no bubblewrap.
+        """
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._errors = tempfile.TemporaryFile()
+        with theirs:
+            self._process = subprocess.Popen(
+                [*_command(), str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=self._errors,
+                stderr=self._errors,
+                pass_fds=[theirs.fileno()],
+                env={},
+            )
+        self._ready = False
+
+    def nursery(self) -> Nursery:
+        """A nursery in the jail, or, where its students could meet, in a jail of its own.
+
+        Raises:
+            JailError: the jail can't be started.
+        """
+        self._wait()
+        if self._refusal is None:
+            with contextlib.suppress(OSError):
+                return self._nursery(single_use=False)
+        # It was ended from within, or each student needs one: this process starts its own.
+        self.close()
+        self.start()
+        self._wait()
+        return self._nursery(single_use=self._refusal is not None)
+
+    def _nursery(self, *, single_use: bool) -> Nursery:
+        from grader.student.process import Nursery  # it loads torch
+
+        assert self._control is not None
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            try:
+                socket.send_fds(self._control, [b"nursery"], [theirs.fileno()])
+            except OSError:
+                ours.close()
+                raise
+        return Nursery(
+            ours,
+            refusal=self._refusal,
+            scratch=HOME,
+            layers=self._layers,
+            single_use=single_use,
+        )
+
+    def _wait(self) -> None:
+        """Wait until torch is loaded in the jail."""
+        if self._control is None:
+            self.start()
+        if self._ready:
+            return
+        assert self._control is not None
+        self._control.settimeout(_START_SECONDS)
+        try:
+            message = self._control.recv(4096)
+        except OSError as error:
+            message = b""
+            reason = str(error)
+        else:
+            self._errors.seek(0)
+            lines = self._errors.read().decode(errors="replace").strip().splitlines()
+            reason = lines[-1] if lines else "no reason given"
+        if not message:
+            self.close()
+            raise JailError(f"bubblewrap could not start Python: {reason}")
+        self._control.settimeout(None)
+        self._refusal = json.loads(message)["refusal"]
+        self._ready = True
+
+    def close(self) -> None:
+        """End the jail with all that is in it."""
+        if self._control:
+            self._control.close()
+            self._control = None
+        if self._process:
+            with contextlib.suppress(OSError):  # in a fork of its parent, it isn't ours to end
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+
+
+def _command() -> list[str]:
+    program = shutil.which("bwrap")
+    if program is None:
+        raise FileNotFoundError("bwrap")
+    environment = [word for pair in _ENVIRONMENT.items() for word in ("--setenv", *pair)]
+    return [
+        *(program, *_NAMESPACES, "--clearenv", *environment),
+        *_system(),
+        *_python(),
+        *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108 - the jail's own
+        *("--dir", HOME, "--ro-bind", str(_STUDENT_SIDE), f"{_KIT}/grader/student"),
+        *("--chdir", "/", "--", sys.executable, "-s", "-m", "grader.student.jail"),
+    ]
+
+
+def _system() -> list[str]:
+    """The system's programs and libraries, as they lie here."""
+    words = []
+    for place in _SYSTEM:
+        if os.path.islink(place):
+            words += ["--symlink", os.readlink(place), place]
+        elif os.path.isdir(place):
+            words += ["--ro-bind", place, place]
+    for place in _LOADER:
+        words += ["--ro-bind-try", place, place]
+    return words
+
+
+def _python() -> list[str]:
+    """Python and its packages, but for this kit where it is installed among them."""
+    packages = [
+        Path(spec.origin).parents[1]
+        for name in ("torch", "numpy")
+        if (spec := importlib.util.find_spec(name)) and spec.origin
+    ]
+    interpreter = Path(sys.executable).resolve().parents[1]
+    places = {Path(sys.prefix), Path(sys.base_prefix), interpreter, *packages}
+    shown = [place for place in places if not _within(place, places | {Path("/usr")})]
+    words = [word for place in sorted(shown) for word in ("--ro-bind", str(place), str(place))]
+    kit = _STUDENT_SIDE.parent
+    if _within(kit, {*shown, Path("/usr")}):
+        words += ["--tmpfs", str(kit)]
+    return words
+
+
+def _within(place: Path, others: set[Path]) -> bool:
+    return any(place != other and place.is_relative_to(other) for other in others)

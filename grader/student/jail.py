@@ -1,0 +1,37 @@
+"""The first process in the jail: loads torch, then forks a nursery for whoever asks.
+
+It is started by bubblewrap with the number of its socket; see `bubblewrap`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+import tempfile
+
+from grader.student.preload import load_torch
+
+
+def main(requests: socket.socket) -> None:
+    """Say whether namespaces work in here, then fork nurseries until the other side hangs up."""
+    load_torch()
+    # These load torch, so they come after the settings for it.
+    from grader.student import isolation, nursery
+
+    isolation.die_with_parent()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    requests.sendall(json.dumps({"refusal": nursery.trial(tempfile.gettempdir())}).encode())
+    while True:
+        message, fds, _, _ = socket.recv_fds(requests, 64, 1)
+        if not message:
+            return
+        with socket.socket(fileno=fds[0]) as judge:
+            nursery.start(requests, judge)
+
+
+if __name__ == "__main__":
+    main(socket.socket(fileno=int(sys.argv[1])))
+    os._exit(0)
