@@ -16,7 +16,7 @@ file = $(if $(value FILE),-- $(call quoted,FILE))
 
 help: ## List the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) \
-	| while IFS='	' read -r name what; do printf '  make %-14s %s\n' "$$name" "$$what"; done
+	| while IFS='	' read -r name what; do printf '  make %-11s %s\n' "$$name" "$$what"; done
 
 setup: $(READY)-grade ## Make .venv and install what grading needs
 	@echo "Ready: make grade"
