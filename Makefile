@@ -21,7 +21,7 @@ help: ## List the targets
 setup: $(READY)-grade ## Make .venv and install what grading needs
 	@echo "Ready: make grade"
 
-grade: $(READY)-grade ## Grade starter/cube.py, or FILE=path (options: ARGS=--verbose)
+grade: $(READY)-grade ## Grade starter/cube.py, or FILE=path (ARGS=--verbose)
 	@$(BIN)/python -m grader grade $(ARGS) $(file)
 
 watch: $(READY)-loop ## Grade now and on every save; keys show hints and changes
@@ -33,7 +33,7 @@ hint: $(READY)-grade ## Give the next hint on what is wrong (ARGS=--again)
 plot: $(READY)-loop ## Draw your gradient and the true one (ARGS="--out p.svg")
 	@$(BIN)/python -m grader plot $(ARGS) $(file)
 
-reset: $(READY)-grade ## Put the starter back and keep your file (FORCE=1: don't ask)
+reset: $(READY)-grade ## Put the starter back, keep your file (FORCE=1: unasked)
 	@$(BIN)/python -m grader reset $(if $(FORCE),--force) $(ARGS) $(file)
 
 solution: $(READY)-grade ## Show the solution, once your file passes (ARGS=--give-up)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import importlib
 import json
 import os
 import platform
 import secrets
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -74,19 +76,24 @@ class Judge:
         """Grade one submission; the seed is drawn after the student's code was loaded."""
         started = time.perf_counter()
         self.warm_up()
-        from grader import checks, diagnosis
-        from grader.exercises import EXERCISES
         from grader.student.process import Student
+
+        # The student's process starts while the rest is loaded here.
+        student = None if source.trouble else Student(self._ready_nursery(), exercise_name)
+        later = threading.Thread(target=importlib.import_module, args=("grader.diagnosis",))
+        later.start()
+        from grader import checks
+        from grader.exercises import EXERCISES
 
         exercise = EXERCISES[exercise_name]
         layers: tuple[Layer, ...] = ()
         output, left_behind = "", 0
         events: tuple[tuple[str, str], ...] = ()
-        if source.trouble:
+        if student is None:
+            assert source.trouble is not None
             seen, number = checks.Observations(exercise), seed or 0
             results = checks.unchecked(exercise, source.trouble.words.partition(". ")[0])
         else:
-            student = Student(self._ready_nursery(), exercise.name)
             try:
                 seen, number = checks.observe(
                     student,
@@ -104,6 +111,9 @@ class Judge:
             layers = student.layers()
             output = student.output.decode(errors="replace")
             events, left_behind = tuple(student.events), student.left_behind
+        later.join()
+        from grader import diagnosis
+
         found = diagnosis.diagnose(
             source, seen, results, events=events, output=output, left_behind=left_behind
         )

@@ -12,6 +12,7 @@ import ctypes
 import os
 import resource
 import struct
+import sys
 from pathlib import Path
 
 CPU_SECONDS = 10
@@ -29,6 +30,7 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
 _CAPABILITY_VERSION_3 = 0x20080522
 _SIGKILL = 9
+_TEMPORARY = "/tmp"  # noqa: S108 - as _SHARED_MEMORY
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - it is replaced, not used
 
 
@@ -101,6 +103,10 @@ def enter_namespaces(scratch: str, hide: list[str]) -> None:
     for place in hide:
         if os.path.isdir(place):
             _tmpfs(place, 4096)
+    if not any(place.startswith(_TEMPORARY + "/") for place in (sys.prefix, *sys.path)):
+        # Code may write there as everywhere; it is gone with the process.
+        _tmpfs(_TEMPORARY, SCRATCH_BYTES)
+        os.makedirs(scratch, exist_ok=True)
     _tmpfs(scratch, SCRATCH_BYTES)
     if os.path.isdir(_SHARED_MEMORY):
         _tmpfs(_SHARED_MEMORY, SCRATCH_BYTES)
