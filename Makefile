@@ -16,7 +16,7 @@ file = $(if $(value FILE),-- $(call quoted,FILE))
 
 help: ## List the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) \
-	| while IFS='	' read -r name what; do printf '  make %-11s %s\n' "$$name" "$$what"; done
+	| while IFS='	' read -r name what; do printf '  make %-14s %s\n' "$$name" "$$what"; done
 
 setup: $(READY)-grade ## Make .venv and install what grading needs
 	@echo "Ready: make grade"
@@ -42,7 +42,7 @@ solution: $(READY)-grade ## Show the solution, once your file passes (ARGS=--giv
 doctor: ## Say whether this machine is fit, and how to mend it
 	@$(firstword $(wildcard $(BIN)/python) $(PYTHON)) -m grader doctor $(ARGS)
 
-test: $(READY)-test lint ## Run all tests of the kit (some: ARGS="-k render")
+test: $(READY)-test $(READY)-instructor lint ## Run all tests of the kit (some: ARGS="-k render")
 	@$(BIN)/python -m pytest $(ARGS)
 
 lint: $(READY)-test ## Check style and types
@@ -73,7 +73,7 @@ exchange    = $(if $(value EXCHANGE),--Exchange.root=$(call quoted,EXCHANGE))
 nbgrader    = bin=$$(cd $(BIN) && pwd) && cd $(call quoted,COURSE) && \
   PATH="$$bin:$$PATH" PYTHONWARNINGS=ignore nbgrader
 
-release: $(READY)-instructor ## Make the students' version (COURSE=folder EXCHANGE=/folder)
+release: $(READY)-instructor ## Make the students' version in COURSE=dir (EXCHANGE=dir)
 	@$(BIN)/python -m grader course-new \
 	  $(if $(value EXCHANGE),--exchange=$(call quoted,EXCHANGE)) -- $(call quoted,COURSE)
 	@$(nbgrader) generate_assignment $(ASSIGNMENT) --force $(quiet)
@@ -93,7 +93,7 @@ autograde: $(READY)-instructor ## Grade what was handed in (in a kernel: KERNEL=
 	@$(BIN)/python -m grader course-prepare --assignment=$(ASSIGNMENT) -- $(call quoted,COURSE)
 	@$(nbgrader) autograde $(ASSIGNMENT) $(quiet) $(if $(KERNEL),--GradeCells.kernel=True) $(ARGS)
 
-feedback: $(READY)-instructor ## Write a page for each student (to send them: EXCHANGE)
+feedback: $(READY)-instructor ## Write a page for each student (EXCHANGE=dir: send them)
 	@$(nbgrader) generate_feedback $(ASSIGNMENT) --force $(quiet)
 	@$(if $(exchange),$(nbgrader) release_feedback $(ASSIGNMENT) $(exchange))
 

@@ -89,6 +89,7 @@ def kinds(course: Course) -> dict[str, tuple[dict[str, object], float]]:
         "instance-call": (both(submission("064")), 7),
         "syntax-error": (both(STARTER + b"def\n"), 0),
         "utf-16": (both(STARTER.decode().encode("utf-16")), 0),
+        "odd-encoding": (both(b"# coding: rot13\n" + SOLUTION), 0),
         "empty": (both(b""), 0),
         "script-in-comment": (both(SCRIPT + SOLUTION), 10),
         "loop": (both(b"while True: pass\n"), 0),
