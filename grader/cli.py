@@ -16,17 +16,17 @@ import click
 #: Each command's place and its line in `grader --help`; imported when it is called.
 COMMANDS = {
     "grade": "Grade one file and explain the verdict.",
-    "class": "Grade a whole class, with everybody's code shut in.",
-    "gradescope": "Grade one submission as Gradescope's autograder.",
-    "course-new": "Make a folder the root of a course with nbgrader.",
-    "course-prepare": "Complete submissions, so that nbgrader skips nobody.",
-    "course-check": "Look for what would go wrong in a course with nbgrader.",
     "watch": "Grade a file now and on every save.",
     "hint": "Give the next hint on what is wrong.",
     "plot": "Draw your gradient and the true one over x.",
     "reset": "Put the starter back, and keep your file.",
     "solution": "Show the solution, once your file passes.",
     "doctor": "Say whether this machine is fit to grade.",
+    "class": "Grade a whole class, with everybody's code shut in.",
+    "gradescope": "Grade one submission as Gradescope's autograder.",
+    "course-new": "Make a folder the root of a course with nbgrader.",
+    "course-prepare": "Complete submissions, so that nbgrader skips nobody.",
+    "course-check": "Look for what would go wrong in a course with nbgrader.",
 }
 
 

@@ -36,7 +36,7 @@ ALLOWED = {
     "notebook": {"records", "source", "render", "service", "fresh"},
     "course": {
         *("records", "source", "exercises", "checks", "render", "service"),
-        *("fresh", "notebook"),
+        *("handout", "fresh", "notebook"),
     },
 }
 #: What stands before all rooms: it may import from any, and none imports it.
