@@ -61,7 +61,8 @@ def missing() -> str | None:
         return "bubblewrap exists on Linux only; elsewhere use a virtual machine"
     if not (program := shutil.which("bwrap")):
         return "bubblewrap is not installed (Debian, Ubuntu: sudo apt install bubblewrap)"
-    trial = [program, *_NAMESPACES, *_system(), "--proc", "/proc", "--dev", "/dev", "--", "true"]
+    trial = [program, *_NAMESPACES, *_system(), *_python(), "--proc", "/proc", "--dev", "/dev"]
+    trial += ["--", sys.executable, "-I", "-S", "-c", ""]
     done = subprocess.run(
         trial, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
