@@ -137,6 +137,8 @@ class Jail:
         with theirs:
             try:
                 socket.send_fds(self._control, [b"nursery"], [theirs.fileno()])
+                if not self._control.recv(64):  # bubblewrap outlives what is in it a little
+                    raise BrokenPipeError
             except OSError:
                 ours.close()
                 raise

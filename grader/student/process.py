@@ -83,6 +83,8 @@ class Nursery:
     #: Whether no second student may come to where one has been.
     single_use: bool = False
     used: bool = False
+    #: Whether a student has missed it already; its own socket may close a moment later.
+    gone: bool = False
 
     @classmethod
     def fork(cls, layers: tuple[Layer, ...] = ()) -> Nursery:
@@ -96,7 +98,7 @@ class Nursery:
     def ready(self) -> bool:
         """Whether the next student may come: it is alive, and clean."""
         ended = bool(select.select([self.channel], [], [], 0)[0])  # it never says a word
-        return not ended and not (self.single_use and self.used)
+        return not ended and not self.gone and not (self.single_use and self.used)
 
     def close(self) -> None:
         """End the nursery; its students end with it."""
@@ -211,6 +213,7 @@ class Student:
             self.nest.refusal = status.namespaces
             self.__init__(self.nest, self.module, namespaces=False)  # type: ignore[misc]
             return self.ask(operation, **given)
+        self.nest.gone = self.nest.gone or status.why == "lost"
         why = "output" if self._flood else status.why
         self.ended = StudentEnded(why, operation, status.code)
         raise self.ended
