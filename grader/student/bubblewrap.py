@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from grader.records import Layer
 
 if TYPE_CHECKING:
-    from grader.student.process import Nursery
+    from grader.student.forked import Nursery
 
 HOME = "/home/student"
 _KIT = "/kit"
@@ -124,7 +124,7 @@ class Jail:
         return self._nursery(single_use=self._refusal is not None)
 
     def _nursery(self, *, single_use: bool) -> Nursery:
-        from grader.student.process import Nursery  # it loads torch
+        from grader.student.forked import Nursery  # it loads torch
 
         assert self._control is not None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
