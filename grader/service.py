@@ -52,7 +52,7 @@ class JudgeProcess:
         else:  # the other interpreter opens it by its name
             self._errors = tempfile.NamedTemporaryFile(delete=False)  # noqa: SIM115 - as above
         errors = self._errors.fileno() if self.fork else self._errors.name
-        self._process = context.Process(target=_run, args=(theirs, ours, errors, self.fork))
+        self._process = context.Process(target=_run, args=(theirs, ours, errors))
         self._process.start()
         theirs.close()
         self._connection: Connection = ours
@@ -116,7 +116,9 @@ class JudgeProcess:
                 kind, source, exercise, options = self._asked
                 self._ask(kind, source, exercise, **options)  # a new judge takes it over
                 return self._answer()
-            if code is not None and (code < 0 or (sys.platform == "win32" and code > judge.RETIRED)):
+            if code is not None and (
+                code < 0 or (sys.platform == "win32" and code > judge.RETIRED)
+            ):
                 raise _Killed(abs(code)) from None
             raise GraderError(_last_line(errors) or f"the judge ended with status {code}") from None
         self._busy = False
@@ -142,7 +144,7 @@ class JudgeProcess:
             self._process.join()
         self._errors.close()
         if not self.fork:
-            os.unlink(self._errors.name)
+            Path(self._errors.name).unlink()
         self._process = None
         self._busy = False
 
@@ -155,9 +157,13 @@ class _Killed(Exception):  # noqa: N818 - what happened, not whose fault
         self.words = f"The process that was grading your code was ended by signal {number}."
 
 
-def _run(connection: Connection, other_end: Connection, errors: int | str, fork: bool) -> None:
-    """The judge's process; what it writes by accident goes into a file, not on the terminal."""
+def _run(connection: Connection, other_end: Connection, errors: int | str) -> None:
+    """The judge's process; what it writes by accident goes into a file, not on the terminal.
+
+    Forked, it has that file open already; otherwise it gets the name.
+    """
     other_end.close()
+    fork = isinstance(errors, int)
     os.dup2(errors if isinstance(errors, int) else os.open(errors, os.O_WRONLY | os.O_APPEND), 2)
     judge.serve(connection, judge.nurseries(fork=fork))
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from grader.records import Layer
 
 if TYPE_CHECKING:
-    from grader.student.forked import Nursery
+    from grader.student.process import Nest
 
 HOME = "/home/student"
 _KIT = "/kit"
@@ -45,6 +45,7 @@ _ENVIRONMENT = {
     # So that a report can be repeated, whatever order sets have in it.
     "PYTHONHASHSEED": "0",
 }
+_ELSEWHERE = "bubblewrap exists on Linux only; elsewhere use a virtual machine"
 _LAYER = "bubblewrap"
 _WHY = "read-only system, no network, empty home; kit and other submissions out of sight"
 _START_SECONDS = 120
@@ -57,7 +58,7 @@ class JailError(Exception):
 def missing() -> str | None:
     """Why bubblewrap can't be used here and what helps, in one line; None when it works."""
     if sys.platform != "linux":
-        return "bubblewrap exists on Linux only; elsewhere use a virtual machine"
+        return _ELSEWHERE
     if not (program := shutil.which("bwrap")):
         return "bubblewrap is not installed (Debian, Ubuntu: sudo apt install bubblewrap)"
     trial = [program, *_NAMESPACES, *_system(), "--proc", "/proc", "--dev", "/dev", "--", "true"]
@@ -94,6 +95,8 @@ class Jail:
         Raises:
             OSError: there is no bubblewrap.
         """
+        if sys.platform != "linux":
+            raise OSError(_ELSEWHERE)
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._errors = tempfile.TemporaryFile()
         with theirs:
@@ -107,7 +110,7 @@ class Jail:
             )
         self._ready = False
 
-    def nursery(self) -> Nursery:
+    def nursery(self) -> Nest:
         """A nursery in the jail, or, where its students could meet, in a jail of its own.
 
         Raises:
@@ -123,7 +126,9 @@ class Jail:
         self._wait()
         return self._nursery(single_use=self._refusal is not None)
 
-    def _nursery(self, *, single_use: bool) -> Nursery:
+    def _nursery(self, *, single_use: bool) -> Nest:
+        if sys.platform != "linux":
+            raise JailError(_ELSEWHERE)
         from grader.student.forked import Nursery  # it loads torch
 
         assert self._control is not None

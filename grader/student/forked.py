@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from grader.records import Layer
 from grader.student import limits, nursery
 from grader.student.limits import Status
+from grader.student.wire import Channel
 
 assert not TYPE_CHECKING or sys.platform == "linux"  # imported elsewhere, but never used
 
@@ -104,7 +105,7 @@ class ForkedPlace:
     module: str
     namespaces: bool
     output: bytearray = field(default_factory=bytearray)
-    events: bytearray = field(default_factory=bytearray)
+    events: bytes | bytearray = field(default_factory=bytearray)
     flooded: bool = False
 
     def __post_init__(self) -> None:
@@ -126,7 +127,7 @@ class ForkedPlace:
             end.close()
         os.close(output_theirs)
         os.close(events_theirs)
-        self.wire = Connection(ours.detach())
+        self.wire: Channel = Connection(ours.detach())
         self._drain = threading.Thread(target=self._drain_until_closed, daemon=True)
         self._drain.start()
 

@@ -27,6 +27,7 @@ from grader.student.pipes import Pipes
 
 if TYPE_CHECKING:
     from grader.student.family import Family
+    from grader.student.wire import Channel
 
 _ROOT = Path(__file__).parents[2]
 _TICK = 0.1
@@ -91,7 +92,9 @@ class Interpreter:
     """An interpreter for one student; see `process.Place`."""
 
     def __init__(self) -> None:
-        self.output, self.events, self.flooded = bytearray(), b"", False
+        self.output = bytearray()
+        self.events: bytes | bytearray = b""
+        self.flooded = False
         # What is told by the child stands in a file of ours, beside its scratch folder.
         self._home = os.path.realpath(tempfile.mkdtemp(prefix="grader-"))
         self._scratch = os.path.join(self._home, "work")
@@ -112,7 +115,7 @@ class Interpreter:
         streams = self._process.stdin, self._process.stdout, self._process.stderr
         self._streams = [cast("IO[bytes]", stream) for stream in streams]
         requests, answers, errors = (stream.fileno() for stream in self._streams)
-        self.wire = Pipes(answers, requests)
+        self.wire: Channel = Pipes(answers, requests)
         self._family: Family | None = None
         self._why = ""
         self._left = threading.Event()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from grader.records import Layer
 from grader.student import limits, wire
 from grader.student.limits import Status
+from grader.student.wire import Channel
 
 if TYPE_CHECKING:
     import torch
@@ -57,7 +58,7 @@ class Place(Protocol):
     ``flooded`` says whether the process was ended because it printed too much.
     """
 
-    wire: wire.Channel
+    wire: Channel
     output: bytearray
     events: bytes | bytearray
     flooded: bool
