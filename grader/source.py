@@ -46,9 +46,11 @@ class Source:
     def encoding(self) -> str:
         """The encoding that Python would use; utf-8 where nothing else is said."""
         try:
-            return tokenize.detect_encoding(io.BytesIO(self.data).readline)[0]
-        except SyntaxError:
+            encoding = tokenize.detect_encoding(io.BytesIO(self.data).readline)[0]
+            b"x".decode(encoding, errors="replace")  # not every codec makes text (rot13)
+        except (SyntaxError, LookupError, UnicodeError):
             return "utf-8"
+        return encoding
 
     @cached_property
     def lines(self) -> list[str]:

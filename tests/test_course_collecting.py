@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import io
-import os
 import shutil
 import zipfile
 
@@ -58,18 +57,11 @@ def test_downloads_of_canvas_and_moodle_are_graded(course):
     download(course, "cube-Submissions.zip", archive(moodle))
     assert course.run("zip_collect", "cube") == 0
     assert course.run("autograde", "cube") == 0
-    assert course.scores() == {
-        **dict.fromkeys(["doejane_12345", "roejim_222", "twice_1", "other_2"], 10),
-        "zipped_3": 10,
-        "broken_4": 0,
-        "none_5": 0,
-        "both_6": 10,
-        "Zoë_de_Boer_77": 10,
-        "Max_Müller_78": 2,
-        "Ann_Lee_79": 10,
-        "Tim_Text_80": 0,
-        "evil_81": 10,
-    }
+    none = ["broken_4", "none_5", "Tim_Text_80"]
+    right = ["doejane_12345", "roejim_222", "twice_1", "other_2", "zipped_3", "both_6"]
+    right += ["Zoë_de_Boer_77", "Ann_Lee_79", "evil_81"]
+    expected = dict.fromkeys(none, 0) | dict.fromkeys(right, 10) | {"Max_Müller_78": 2}
+    assert course.scores() == expected
 
 
 def test_a_download_that_was_unpacked_by_hand(course):
@@ -114,7 +106,7 @@ def test_through_the_exchange_and_back(course, tmp_path):
         (thief / "cube.py").chmod(0o644)
         thief.chmod(0o755)
         (thief / "cube.py").unlink()
-        os.symlink(tmp_path / "student" / "cube" / "cube.py", thief / "cube.py")
+        (thief / "cube.py").symlink_to(student / "cube" / "cube.py")
         assert course.run("collect", "cube") == 0
         assert course.run("autograde", "cube") == 0
         assert course.scores() == {me: 10, "thief": 0}

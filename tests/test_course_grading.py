@@ -7,11 +7,15 @@ import html
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 from conftest import ROOT, require_tool
 from courses import GRADE_IDS, SOLUTION, STARTER, Course, submission
+
+from grader.course.cells import JUDGE
 
 WARNS = b"import sys, warnings\nwarnings.warn('careful')\nprint('oh', file=sys.stderr)\n" + SOLUTION
 TORCH = b"raise SystemExit('a stray torch.py was imported')\n"
@@ -19,7 +23,8 @@ SCRIPT = b"# </code></pre><script>document.title = 'taken over'</script>\n# BEGI
 FORGERY = """
 class Full(float):
     def __repr__(self): return "3.0"
-get_ipython().display_formatter.formatters["text/plain"].for_type(float, lambda *a: a[1].text("3.0"))
+plain = get_ipython().display_formatter.formatters["text/plain"]
+plain.for_type(float, lambda value, printer, cycle: printer.text("3.0"))
 import torch, grader.notebook
 torch.autograd.gradcheck = lambda *a, **k: True
 grader.notebook.points = points = lambda *a: Full()
@@ -35,19 +40,12 @@ try:
         base.execute("UPDATE grade SET manual_score = 99, auto_score = 99")
 except sqlite3.Error:
     pass
-"""
+"""  # noqa: S608 - the attack is the point
     return STARTER + attack.encode()
 
 
 def cell(source: str) -> dict[str, object]:
-    return {
-        "cell_type": "code",
-        "id": "own",
-        "metadata": {},
-        "source": source,
-        "outputs": [],
-        "execution_count": None,
-    }
+    return dict(nbformat.v4.new_code_cell(source, id="own"))
 
 
 def notebooks(course: Course) -> dict[str, dict[str, object]]:
@@ -91,6 +89,7 @@ def kinds(course: Course) -> dict[str, tuple[dict[str, object], float]]:
         "instance-call": (both(submission("064")), 7),
         "syntax-error": (both(STARTER + b"def\n"), 0),
         "utf-16": (both(STARTER.decode().encode("utf-16")), 0),
+        "odd-encoding": (both(b"# coding: rot13\n" + SOLUTION), 0),
         "empty": (both(b""), 0),
         "script-in-comment": (both(SCRIPT + SOLUTION), 10),
         "loop": (both(b"while True: pass\n"), 0),
@@ -115,10 +114,30 @@ def kinds(course: Course) -> dict[str, tuple[dict[str, object], float]]:
 
 
 @pytest.fixture(scope="module")
-def course(tmp_path_factory):
+def in_a_kernel(tmp_path_factory):
+    """Most of them in a second course, being graded in kernels while other tests run."""
+    course = Course.new(tmp_path_factory.mktemp("courses") / "kernel")
+    # A kernel costs seconds; these differ from others only in what the judge makes of them.
+    alike = {
+        *("another-solution", "summed", "attribute", "squared-forward", "instance-call"),
+        *("empty", "huge", "script-in-comment", "stray-folder", "renamed-notebook"),
+        "notebook-is-a-folder",
+    }
+    found = kinds(course)
+    for student in found.keys() - alike - {name for name in found if name.endswith("-right")}:
+        course.hand_in(student, found[student][0])
+    command = [sys.executable, "-m", "nbgrader", "autograde", "cube", "--GradeCells.kernel=True"]
+    with (course.root / "log").open("w") as log:
+        run = subprocess.Popen(command, cwd=course.root, stdout=log, stderr=subprocess.STDOUT)
+        yield course, run
+        run.kill()
+        run.wait()
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory, in_a_kernel):
     """A course in which everyone was graded, without a kernel."""
     course = Course.new(tmp_path_factory.mktemp("courses") / "course")
-    course.release()
     for student, (files, _) in kinds(course).items():
         course.hand_in(student, files)
     assert course.run("autograde", "cube") == 0
@@ -142,33 +161,13 @@ def test_the_reason_is_in_the_report(course):
         "os-exit": "ended the whole process",
         "no-file": "There is no file of this name",
         "nothing": "There is no file of this name",
-        "file-is-a-folder": "a folder, not a file",
         "starter": "The factor 3",
     }.items():
         assert words in json.dumps(course.report(student)), student
 
 
-def test_a_kernel_gives_the_same_scores(course, tmp_path):
-    other = Course.new(tmp_path / "kernel")
-    other.release()
-    # A kernel costs seconds; these differ from others only in what the judge makes of them.
-    alike = {"another-solution", "summed", "attribute", "empty", "huge", "script-in-comment"}
-    found = kinds(other)
-    asked = {k: v for k, v in found.items() if not k.endswith("-right") and k not in alike}
-    assert len(asked) >= 20
-    for student, (files, _) in asked.items():
-        other.hand_in(student, files)
-    assert other.run("autograde", "cube", "--GradeCells.kernel=True") == 0
-    fast = course.grades()
-    assert other.grades() == {student: fast[student] for student in asked}
-    for student in asked:
-        ours, theirs = other.report(student), course.report(student)
-        assert [c["status"] for c in ours["checks"]] == [c["status"] for c in theirs["checks"]]
-
-
 def test_grading_can_not_be_switched_off_into_full_points(course, tmp_path):
     other = Course.new(tmp_path / "course")
-    other.release()
     other.hand_in("starter", {"cube.py": STARTER, "cube.ipynb": course.released()})
     assert other.run("autograde", "cube", "--no-execute") == 0
     assert other.scores() == {"starter": 2}
@@ -176,7 +175,6 @@ def test_grading_can_not_be_switched_off_into_full_points(course, tmp_path):
 
 def test_a_changed_file_is_graded_anew(tmp_path):
     course = Course.new(tmp_path / "course")
-    course.release()
     folder = course.hand_in("ann", {"cube.py": STARTER, "cube.ipynb": course.released()})
     assert course.run("autograde", "cube") == 0
     assert course.scores() == {"ann": 2}
@@ -214,23 +212,30 @@ def test_a_cell_that_asks_something_else_earns_no_points(tmp_path):
     assert course.run("autograde", "cube") != 0
 
 
-def test_without_isolation_nothing_is_graded(tmp_path):
-    unshare = require_tool("unshare")
+def test_without_isolation_nothing_is_graded(tmp_path, monkeypatch):
     course = Course.new(tmp_path / "course")
-    course.release()
     course.hand_in("ann", {"cube.py": SOLUTION, "cube.ipynb": course.released()})
     config = course.root / "nbgrader_config.py"
-    config.write_text(config.read_text().replace("trust_submissions = True", "timeout = 1"))
-    # In there, a process that wants namespaces of its own is refused them.
-    script = "echo 0 > /proc/sys/user/max_user_namespaces && exec $0 -m nbgrader autograde cube"
-    command = [unshare, "--user", "--map-root-user", "sh", "-c", script]
-    python = str(Path(__import__("sys").executable))
-    if subprocess.run([*command[:-1], "echo 0 > /proc/sys/user/max_user_namespaces"]).returncode:
+    config.write_text(config.read_text().replace("trust_submissions = True", "enabled = True"))
+    # A Python in which a process that wants namespaces of its own is refused them.
+    script = tmp_path / "python"
+    forbid = "echo 0 > /proc/sys/user/max_user_namespaces"
+    script.write_text(
+        f"#!/bin/sh\nexec {require_tool('unshare')} --user --map-root-user "
+        f'sh -c \'{forbid} && exec "$@"\' - {sys.executable} "$@"\n'
+    )
+    script.chmod(0o755)
+    if subprocess.run([script, "-c", ""], check=False).returncode:
         pytest.skip("namespaces can't be forbidden here")
-    run = subprocess.run([*command, python], cwd=course.root, capture_output=True, text=True)
-    assert run.returncode == 1
-    assert "a layer of isolation is missing" in run.stderr
-    assert not (course.root / "autograded" / "ann").exists()
+    JUDGE.close()
+    monkeypatch.setattr(sys, "executable", str(script))
+    try:
+        assert course.run("autograde", "cube") == 1
+        assert not (course.root / "autograded").exists()
+        assert course.run("autograde", "cube", "--SubmissionExporter.trust_submissions=True") == 0
+        assert course.scores() == {"ann": 10}
+    finally:
+        JUDGE.close()
 
 
 # Feedback
@@ -289,15 +294,9 @@ def test_a_page_opens_in_a_browser(pages, tmp_path):
 def opened(page: Path, tmp_path: Path) -> str:
     """The page as a browser has it after it has run its scripts."""
     flags = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--host-resolver-rules=MAP*~NOTFOUND",
-        "--dump-dom",
+        *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),
+        *("--disable-background-networking", "--disable-component-update", "--dump-dom"),
+        "--host-resolver-rules=MAP * ~NOTFOUND",
     ]
     browser = require_tool("chromium", "google-chrome")
     run = subprocess.run(
@@ -326,3 +325,18 @@ def test_export_writes_both_tables(course):
     assert checks["starter"]["mistake"] == "missing-factor-3"
     assert checks["solution"]["mistake"] == ""
     assert checks["loop"]["load"] == "fail"
+
+
+# The other way of grading
+
+
+def test_a_kernel_gives_the_same_scores(course, in_a_kernel):
+    other, run = in_a_kernel
+    assert run.wait(280) == 0, (other.root / "log").read_text()
+    grades = other.grades()
+    assert len(grades) >= 20
+    fast = course.grades()
+    assert grades == {student: fast[student] for student in grades}
+    for student in grades:
+        ours, theirs = other.report(student), course.report(student)
+        assert [c["status"] for c in ours["checks"]] == [c["status"] for c in theirs["checks"]]

@@ -29,12 +29,14 @@ ALLOWED = {
     "grader": {"records", "service"},
     "doctor": {"records", "source", "service", "handout"},
     "watch": {"records", "source", "service", "render", "hints", "memory", "handout"},
-    "classroom": {"grader", "records", "render", "service"},
+    "classroom": {
+        *("records", "source", "student", "checks", "diagnosis", "render", "judge", "service"),
+    },
     "fresh": {"records", "source", "service"},
     "notebook": {"records", "source", "render", "service", "fresh"},
     "course": {
         *("records", "source", "exercises", "checks", "render", "service"),
-        *("fresh", "notebook"),
+        *("handout", "fresh", "notebook"),
     },
 }
 #: What stands before all rooms: it may import from any, and none imports it.

@@ -15,9 +15,10 @@ from nbgrader.apps.baseapp import NbGrader
 from nbgrader.utils import is_grade, is_solution
 from traitlets.utils.importstring import import_item
 
+from grader import handout
 from grader.checks import CHECKS, public_name
 from grader.course import cells, collect, export, lms, release, submissions
-from grader.course.layout import STARTERS, TIMESTAMP, Layout
+from grader.course.layout import TIMESTAMP, Layout
 from grader.exercises import EXERCISES
 
 #: Each option that makes a course this kit's, and the class that must be in it.
@@ -106,8 +107,8 @@ def _release(layout: Layout, source: Any) -> Iterator[str]:
         yield f"its notebook is not the source's: {again}"
     elif source and _graded(released) != _graded(source):
         yield f"its points are not the source's: {again}"
-    starter, file = STARTERS / layout.file, layout.release / layout.file
-    if released and not (file.is_file() and file.read_bytes() == starter.read_bytes()):
+    starter, file = handout.starter(layout.assignment), layout.release / layout.file
+    if released and not (file.is_file() and file.read_bytes() == starter):
         yield f"its {layout.file} is not the starter: {again}"
 
 

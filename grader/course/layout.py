@@ -15,9 +15,6 @@ from pathlib import Path
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import parse_utc
 
-#: The one copy of what students start from.
-STARTERS = Path(__file__).parents[2] / "starter"
-
 TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"
 
 

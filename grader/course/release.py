@@ -7,14 +7,16 @@ from typing import Any
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from grader.course.layout import STARTERS
+from grader import handout
 
 
 class AddStarter(NbGraderPreprocessor):
-    """Put the starter beside the release notebook of the same name; git holds one copy of it."""
+    """Put the untouched starter beside the release notebook of the same name."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         """Add the starter's bytes to the files that are written with the notebook."""
-        starter = STARTERS / f"{resources['nbgrader']['notebook']}.py"
-        resources["outputs"] = {**(resources["outputs"] or {}), starter.name: starter.read_bytes()}
+        name = resources["nbgrader"]["notebook"]
+        starter = handout.starter(name)
+        if starter is not None:
+            resources["outputs"] = {**(resources["outputs"] or {}), f"{name}.py": starter}
         return nb, resources

@@ -24,13 +24,18 @@ from grader.course.cells import JUDGE
 from grader.course.layout import Layout, prepare
 from grader.records import Layer
 from grader.render.text import quote
-from grader.service import read_source
+from grader.service import GraderError, read_source
 from grader.source import Source
 
 #: A larger notebook is not looked into for answers.
 _MAX_NOTEBOOK = 16 << 20
-#: So many lines of the student's file are shown.
-_MAX_LINES = 400
+#: So much of the student's file is shown: lines, and characters in a line.
+_MAX_LINES, _MAX_COLUMNS = 400, 400
+
+_REFUSAL = (
+    "Submissions are not graded here, since a layer of isolation is missing (%s). If you "
+    "trust them all the same: --SubmissionExporter.trust_submissions=True"
+)
 
 
 class SubmissionExporter(NotebookExporter):
@@ -49,12 +54,20 @@ class SubmissionExporter(NotebookExporter):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._started = time.monotonic()
-        self._done = 0
-        missing = [] if self.trust_submissions else missing_layers()
-        if missing:
-            self.log.error("%s", _refusal(missing))
-            raise NbGraderException(_refusal(missing))
+        self._graded = 0
+        if not self.trust_submissions:
+            self._demand_isolation()
         self._complete_submissions()
+
+    def _demand_isolation(self) -> None:
+        """Refuse to run other people's code where a layer of the isolation is missing."""
+        try:
+            missing = [f"{layer.name}: {layer.why}" for layer in missing_layers()]
+        except GraderError as error:
+            missing = [f"the grader itself failed: {error}"]
+        if missing:
+            self.log.error(_REFUSAL, "; ".join(missing))
+            raise NbGraderException(_REFUSAL % "; ".join(missing))
 
     def _complete_submissions(self) -> None:
         """Complete what was put into place by hand, so that nobody is skipped."""
@@ -78,20 +91,21 @@ class SubmissionExporter(NotebookExporter):
             _show_file(notebook, folder / layout.file)
             return self.from_notebook_node(notebook, resources)
         result = super().from_filename(filename, resources, **kw)
-        self._tell_progress()
+        self._tell_progress(str(layout.submitted(about["student"])))
         return result
 
-    def _tell_progress(self) -> None:
-        self._done += 1
+    def _tell_progress(self, submission: str) -> None:
+        """Write how many submissions are done, those that were graded before among them."""
         total = len(self.parent.assignments)
         if total < 2:
             return
-        spent = time.monotonic() - self._started
-        left = round(spent / self._done * (total - self._done))
-        line = f"{self._done} of {total} graded, {left // 60}:{left % 60:02} left"
+        done = sorted(self.parent.assignments).index(submission) + 1
+        self._graded += 1
+        left = round((time.monotonic() - self._started) / self._graded * (total - done))
+        line = f"{done} of {total} graded, {left // 60}:{left % 60:02} left"
         if sys.stderr.isatty():
-            sys.stderr.write(f"\r{line:<60}" + ("\n" if self._done == total else ""))
-        elif self._done in {total, *range(0, total, max(1, total // 20))}:
+            sys.stderr.write(f"\r{line:<60}" + ("\n" if done == total else ""))
+        elif done in {total, *range(0, total, max(1, total // 20))}:
             sys.stderr.write(line + "\n")
         sys.stderr.flush()
 
@@ -101,14 +115,6 @@ def missing_layers() -> list[Layer]:
     return [
         layer for layer in JUDGE.grade(Source("cube.py", b"0\n"), "cube").isolation if not layer.on
     ]
-
-
-def _refusal(missing: list[Layer]) -> str:
-    layers = "; ".join(f"{layer.name}: {layer.why}" for layer in missing)
-    return (
-        f"Submissions are not graded here, since a layer of isolation is missing ({layers}). "
-        "If you trust them all the same: --SubmissionExporter.trust_submissions=True"
-    )
 
 
 def _take_answers(notebook: NotebookNode, submitted: Path) -> None:
@@ -132,7 +138,7 @@ def _show_file(notebook: NotebookNode, path: Path) -> None:
     if source.unreadable:
         text = f"**{name}:** {source.unreadable}"
     else:
-        lines = [quote(line, "utf-8") for line in source.lines[:_MAX_LINES]]
+        lines = [quote(line[:_MAX_COLUMNS], "utf-8") for line in source.lines[:_MAX_LINES]]
         if len(source.lines) > _MAX_LINES:
             lines.append(f"... and {len(source.lines) - _MAX_LINES} lines more")
         code = "\n".join(lines).rstrip("\n")

@@ -192,7 +192,8 @@ class Events:
         for file in self._callers():
             if file.startswith((self.scratch, "<string>")):
                 return True
-            if directly or "-packages" in file or not file.startswith((_STANDARD_LIBRARY, "<frozen", _HERE)):
+            between = file.startswith((_STANDARD_LIBRARY, "<frozen", _HERE))
+            if directly or not between or "-packages" in file:
                 return False
         return False
 
