@@ -7,7 +7,7 @@ process, `judge` turns the answers into results. Nothing is asked twice.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -122,16 +122,28 @@ def observe(
     elif not seen.findings("forward"):
         seen.gradcheck = gradcheck(student, examiner.draw(4))
     seen.contract, seen.helper = ask_all(student, plan["contract"], plan["helper"])
-    seen.second = ask(student, examiner.second())
+    _watch_the_first_broken(student, seen.contract)
+    [[seen.second], [seen.changed_in_place]] = ask_all(
+        student, [examiner.second()], [examiner.changed_in_place()]
+    )
     # A second derivative may be missing, but the first must not change for its sake.
     if seen.second.finding and seen.second.finding.output == "grad":
         seen.contract.append(seen.second)
-    seen.changed_in_place = ask(student, examiner.changed_in_place())
     try:
         seen.farewell = student.ask("farewell")
     except StudentEnded as ended:
         seen.ended = ended
     return seen, number
+
+
+def _watch_the_first_broken(student: Student, outcomes: list[Outcome]) -> None:
+    """Ask the first question with a wrong answer again, to see what was returned in it."""
+    for outcome in outcomes:
+        if outcome.finding and outcome.answer:
+            again = ask(student, replace(outcome.question, watch=True)).answer
+            if again:
+                outcome.answer.facts["returned"] = again.facts.get("returned")
+            return
 
 
 def judge(seen: Observations) -> tuple[CheckResult, ...]:

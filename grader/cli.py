@@ -7,6 +7,7 @@ environment or a fault of the grader itself.
 from __future__ import annotations
 
 import importlib
+import keyword
 import sys
 from typing import NoReturn
 
@@ -21,6 +22,7 @@ COMMANDS = {
     "reset": "Put the starter back, and keep your file.",
     "solution": "Show the solution, once your file passes.",
     "doctor": "Say whether this machine is fit to grade.",
+    "class": "Grade a whole class, with everybody's code shut in.",
     "course-new": "Make a folder the root of a course with nbgrader.",
     "course-prepare": "Complete submissions, so that nbgrader skips nobody.",
     "course-check": "Look for what would go wrong in a course with nbgrader.",
@@ -36,7 +38,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module("grader.commands." + cmd_name.replace("-", "_"))
+        name = cmd_name.replace("-", "_") + ("_" if keyword.iskeyword(cmd_name) else "")
+        module = importlib.import_module("grader.commands." + name)
         command = module.command
         assert isinstance(command, click.Command)
         return command

@@ -43,11 +43,11 @@ def gradcheck(student: Student, x: torch.Tensor) -> str:
 
 
 def _forward(x: torch.Tensor) -> Request:
-    return "forward", {"x": x, "requires_grad": False, "layout": "", "watch": False}
+    return "forward", {"x": x, "requires_grad": False, "layout": ""}
 
 
 def _backward(x: torch.Tensor, grad_output: torch.Tensor) -> Request:
-    given = {"x": x, "grad_output": grad_output, "repeat": 1, "watch": False}
+    given = {"x": x, "grad_output": grad_output, "repeat": 1}
     return "backward", {**given, "change_x": False, "layouts": ["", ""]}
 
 

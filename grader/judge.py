@@ -177,7 +177,8 @@ RETIRED = 3
 def serve(connection: Connection, nursery: Callable[[], Nursery] | None = None) -> None:
     """Answer requests, as JSON, until the other side hangs up; then end this process."""
     code = 1
-    signal.signal(signal.SIGINT, _interrupt_once)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt_once)
     judge = Judge(nursery)
     try:
         judge.warm_up()
@@ -204,6 +205,7 @@ _ANSWERS: dict[str, Callable[..., Report | Curve]] = {"grade": Judge.grade, "cur
 
 
 def _interrupt_once(*_: object) -> None:
-    """Go by way of every `finally`, and let no second Ctrl-C stop what cleans up."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Go by way of every `finally`, and let no second signal stop what cleans up."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt

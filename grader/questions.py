@@ -7,7 +7,7 @@ the trusted process, from the exercise's closed forms.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -63,6 +63,8 @@ class Question:
     expected: dict[str, torch.Tensor]
     x: dict[str, torch.Tensor] = field(default_factory=dict)
     grad_output: dict[str, torch.Tensor] = field(default_factory=dict)
+    #: Whether to see what forward and backward themselves return; it doubles the time.
+    watch: bool = False
 
     @property
     def aspect(self) -> str:
@@ -143,7 +145,9 @@ def ask(student: Student, question: Question) -> Outcome:
 
 def ask_all(student: Student, *groups: list[Question]) -> list[list[Outcome]]:
     """Put groups of questions at once; a group ends where the student's process does."""
-    answers = student.ask_all([(q.operation, q.arguments) for group in groups for q in group])
+    answers = student.ask_all(
+        [(q.operation, {**q.arguments, "watch": q.watch}) for group in groups for q in group]
+    )
     outcomes: list[list[Outcome]] = []
     ended: StudentEnded | None = None
     for group in groups:
@@ -257,10 +261,11 @@ class Examiner:
             ("float32", self.draw(6, dtype=torch.float32), ""),
             ("large x", self.draw(4) * 1e20, ""),
         ]
-        return [
+        first, *others = [
             self._forward(words, x, layout, requires_grad="without" not in words)
             for words, x, layout in cases
         ]
+        return [replace(first, watch=True), *others]
 
     def _forward(
         self, words: str, x: torch.Tensor, layout: str = "", *, requires_grad: bool = True
@@ -278,11 +283,12 @@ class Examiner:
 
     def backward(self) -> list[Question]:
         """The vector-Jacobian product for random grad_output."""
-        return [
+        questions = [
             self._backward("1-d", *self._inputs(9, zero=True)),
             self._backward("2-d", *self._inputs(3, 5)),
             self._backward("another 1-d", *self._inputs(9)),
         ]
+        return [replace(question, watch=True) for question in questions]
 
     def _backward(
         self,
@@ -384,7 +390,7 @@ class Examiner:
     def helper(self) -> list[Question]:
         """`cube_grad(x)` for several x, and twice for the same x."""
         return [
-            self._helper("1-d", self._inputs(9, zero=True)[0], watch=True),
+            replace(self._helper("1-d", self._inputs(9, zero=True)[0]), watch=True),
             self._helper("other values of the same shape", self.draw(9)),
             self._helper("2-d", self.draw(3, 4)),
             self._helper("the same x twice", self.draw(5), repeat=2),
@@ -395,14 +401,14 @@ class Examiner:
         ]
 
     def _helper(
-        self, words: str, x: torch.Tensor, *, repeat: int = 1, layout: str = "", watch: bool = False
+        self, words: str, x: torch.Tensor, *, repeat: int = 1, layout: str = ""
     ) -> Question:
         true = self._true_gradient(x, torch.ones_like(x))
         outputs = [f"grad{i}" for i in range(repeat)]
         return Question(
             words,
             "helper",
-            {"x": x, "repeat": repeat, "layout": layout, "watch": watch},
+            {"x": x, "repeat": repeat, "layout": layout},
             {**dict.fromkeys(outputs, true), "x": x},
             {**dict.fromkeys(outputs, x), "x": x},
             dict.fromkeys(outputs, torch.ones_like(x)),

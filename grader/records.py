@@ -208,4 +208,14 @@ class Curve:
 
 
 def _point(data: dict[str, Any] | None) -> Point | None:
-    return Point(**{**data, "index": tuple(data["index"])}) if data else None
+    if not data:
+        return None
+    # JSON has no infinities and no nan; they come as words.
+    grad_output = data["grad_output"]
+    return Point(
+        index=tuple(data["index"]),
+        x=float(data["x"]),
+        grad_output=None if grad_output is None else float(grad_output),
+        yours=float(data["yours"]),
+        expected=float(data["expected"]),
+    )

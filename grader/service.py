@@ -73,7 +73,7 @@ class JudgeProcess:
         try:
             return Report.from_dict(self._answer())
         except _Killed as killed:
-            return _killed(source, exercise, options["seed"], killed)
+            return killed_report(source, exercise, options["seed"], killed.words)
 
     def curve(self, source: Source, exercise: str) -> Curve:
         """Return the numbers of a picture of one submission; raises what `grade` raises."""
@@ -157,9 +157,8 @@ def _last_line(text: str) -> str:
     return lines[-1] if lines else ""
 
 
-def _killed(source: Source, exercise: str, seed: int | None, killed: _Killed) -> Report:
+def killed_report(source: Source, exercise: str, seed: int | None, words: str) -> Report:
     """The report for code that ended the judge: like any other crash, with the reason."""
-    words = killed.words
     diagnosis = Diagnosis(
         mistake="kills-parent",
         severity="error",

@@ -29,7 +29,9 @@ ALLOWED = {
     "grader": {"records", "service"},
     "doctor": {"records", "source", "service", "handout"},
     "watch": {"records", "source", "service", "render", "hints", "memory", "handout"},
-    "classroom": {"grader", "records", "render", "service"},
+    "classroom": {
+        *("records", "source", "student", "checks", "diagnosis", "render", "judge", "service"),
+    },
     "fresh": {"records", "source", "service"},
     "notebook": {"records", "source", "render", "service", "fresh"},
     "course": {

@@ -11,15 +11,15 @@ from grader.records import Report
 
 def render(report: Report) -> str:
     """Return the report as JSON text in ASCII, with the same field names for every file."""
-    return json.dumps(_plain(report.to_dict()), indent=2, allow_nan=False)
+    return json.dumps(plain(report.to_dict()), indent=2, allow_nan=False)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Replace what strict readers of JSON refuse: infinities, nan and lone surrogates."""
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, str):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from grader.records import CheckResult, Diagnosis, Report
@@ -10,9 +12,27 @@ from grader.render.text import spell
 
 def render(report: Report) -> str:
     """Return a JUnit document: one suite for the file, one test case for each check."""
+    return _document([_suite(report, f"grader.{report.exercise}")])
+
+
+def render_class(reports: Iterable[tuple[str, Report]]) -> str:
+    """Return a JUnit document for a class: one suite for each student."""
+    return _document([_suite(report, student) for student, report in reports])
+
+
+def _document(suites: list[TestSuite]) -> str:
+    document = JUnitXml()
+    for suite in suites:
+        document.add_testsuite(suite)
+    document.time = round(sum(suite.time for suite in suites), 3)
+    text: bytes = document.tostring()
+    return text.decode("utf-8")
+
+
+def _suite(report: Report, name: str) -> TestSuite:
     main = report.diagnoses[0] if report.diagnoses else None
     failed = [check for check in report.checks if check.status == "fail"]
-    suite = TestSuite(_clean(f"grader.{report.exercise}"))
+    suite = TestSuite(_clean(name))
     suite.add_property("file", _clean(report.file))
     suite.add_property("score", f"{report.score:g}/{report.max_score:g}")
     suite.add_property("seed", str(report.seed))
@@ -21,11 +41,7 @@ def render(report: Report) -> str:
     if report.verdict == "fail" and not failed:
         suite.add_testcase(_verdict(report, main))
     suite.time = round(report.seconds, 3)  # after the cases, whose sum it would be
-    document = JUnitXml()
-    document.add_testsuite(suite)
-    document.time = suite.time
-    text: bytes = document.tostring()
-    return text.decode("utf-8")
+    return suite
 
 
 def _case(report: Report, check: CheckResult, main: Diagnosis | None) -> TestCase:

@@ -18,7 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 HOME = "/home/student"
 _KIT = "/kit"
 _STUDENT_SIDE = Path(__file__).parent
+_ROOT = _STUDENT_SIDE.parents[1]
+_PYTHON = (sys.executable, "-s", "-m", "grader.student.jail")
 _SYSTEM = ("/usr", "/lib", "/lib64", "/lib32", "/bin")
 #: What the dynamic loader needs of /etc; names and passwords are not among it.
 _LOADER = ("/etc/ld.so.cache", "/etc/alternatives")
@@ -41,7 +43,6 @@ _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "LANG": "C.UTF-8",
     "HOME": HOME,
-    "PYTHONPATH": _KIT,
     # So that a report can be repeated, whatever order sets have in it.
     "PYTHONHASHSEED": "0",
 }
@@ -73,23 +74,26 @@ def missing() -> str | None:
     )
 
 
-def off(why: str) -> Layer:
-    """The layer of a report that was made without bubblewrap."""
-    return Layer(_LAYER, on=False, why=why)
+def _layer(trusted: str) -> Layer:
+    return Layer(_LAYER, on=not trusted, why=trusted or _WHY)
 
 
 @dataclass
 class Jail:
-    """A jail and our end of the socket that asks it for nurseries."""
+    """A jail and our end of the socket that asks it for nurseries.
 
+    With ``trusted``, the reason why bubblewrap is off, it is open: a process
+    like any other, and what keeps students apart are their own namespaces.
+    """
+
+    trusted: str = ""
     _process: subprocess.Popen[bytes] | None = None
     _control: socket.socket | None = None
-    #: Why namespaces inside of bubblewrap don't work here; None when they do.
+    #: Why namespaces in the jail don't work here; None when they do.
     _refusal: str | None = None
-    _layers: tuple[Layer, ...] = field(default=(Layer(_LAYER, on=True, why=_WHY),))
 
     def start(self) -> None:
-        """Start loading torch in the jail; `nursery` waits until that is done.
+        """Start loading torch in the jail; `wait` for it, then ask for nurseries.
 
         Raises:
             OSError: there is no bubblewrap.
@@ -97,13 +101,15 @@ class Jail:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._errors = tempfile.TemporaryFile()
         with theirs:
+            command = [*_PYTHON, str(theirs.fileno())]
             self._process = subprocess.Popen(
-                [*_command(), str(theirs.fileno())],
+                command if self.trusted else [*_bubblewrap(), *command],
                 stdin=subprocess.DEVNULL,
                 stdout=self._errors,
                 stderr=self._errors,
                 pass_fds=[theirs.fileno()],
-                env={},
+                cwd="/",
+                env={**_ENVIRONMENT, "PYTHONPATH": str(_ROOT if self.trusted else _KIT)},
             )
         self._ready = False
 
@@ -113,15 +119,14 @@ class Jail:
         Raises:
             JailError: the jail can't be started.
         """
-        self._wait()
-        if self._refusal is None:
+        self.wait()
+        if self._refusal is None or self.trusted:
             with contextlib.suppress(OSError):
                 return self._nursery(single_use=False)
         # It was ended from within, or each student needs one: this process starts its own.
         self.close()
-        self.start()
-        self._wait()
-        return self._nursery(single_use=self._refusal is not None)
+        self.wait()
+        return self._nursery(single_use=self._refusal is not None and not self.trusted)
 
     def _nursery(self, *, single_use: bool) -> Nursery:
         from grader.student.process import Nursery  # it loads torch
@@ -137,13 +142,17 @@ class Jail:
         return Nursery(
             ours,
             refusal=self._refusal,
-            scratch=HOME,
-            layers=self._layers,
+            scratch=None if self.trusted else HOME,
+            layers=(_layer(self.trusted),),
             single_use=single_use,
         )
 
-    def _wait(self) -> None:
-        """Wait until torch is loaded in the jail."""
+    def wait(self) -> None:
+        """Wait until torch is loaded in the jail.
+
+        Raises:
+            JailError: it can't be started.
+        """
         if self._control is None:
             self.start()
         if self._ready:
@@ -161,7 +170,7 @@ class Jail:
             reason = lines[-1] if lines else "no reason given"
         if not message:
             self.close()
-            raise JailError(f"bubblewrap could not start Python: {reason}")
+            raise JailError(f"the process for students' code did not start: {reason}")
         self._control.settimeout(None)
         self._refusal = json.loads(message)["refusal"]
         self._ready = True
@@ -178,18 +187,17 @@ class Jail:
             self._process = None
 
 
-def _command() -> list[str]:
+def _bubblewrap() -> list[str]:
     program = shutil.which("bwrap")
     if program is None:
         raise FileNotFoundError("bwrap")
-    environment = [word for pair in _ENVIRONMENT.items() for word in ("--setenv", *pair)]
     return [
-        *(program, *_NAMESPACES, "--clearenv", *environment),
+        *(program, *_NAMESPACES),
         *_system(),
         *_python(),
         *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108 - the jail's own
         *("--dir", HOME, "--ro-bind", str(_STUDENT_SIDE), f"{_KIT}/grader/student"),
-        *("--chdir", "/", "--", sys.executable, "-s", "-m", "grader.student.jail"),
+        *("--chdir", "/", "--"),
     ]
 
 

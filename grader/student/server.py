@@ -113,7 +113,7 @@ class Student:
     def _act(self, request: Facts, tensors: Tensors) -> tuple[Facts, Tensors]:
         operation = getattr(self, "do_" + request["op"])
         given = request["args"]
-        calls = Calls(self._watched() if given.pop("watch", True) else {})
+        calls = Calls(self._watched() if given.pop("watch", False) else {})
         self.stage = request["op"]
         out: Tensors = {}
         facts: Facts = {}

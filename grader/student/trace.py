@@ -17,6 +17,8 @@ from typing import Any, Self
 
 import torch
 
+#: What the standard library does of its own accord, too: a pool ends its workers.
+_DIRECTLY = frozenset(("os.kill", "os.killpg", "sys._getframe"))
 _MAX_TEXT = 2000
 _STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 _HERE = os.path.dirname(__file__)
@@ -48,6 +50,7 @@ _EVENTS = frozenset(
         "socket.connect",
         "socket.getaddrinfo",
         "subprocess.Popen",
+        "sys._getframe",
         "sys.addaudithook",
     ]
 )
@@ -170,33 +173,34 @@ class Events:
         detail: str | None
         if event == "open":
             detail = self._suspicious_open(args)
-        elif event == "sys._getframe":
-            # The standard library looks at frames as well; only the student's own look counts.
-            detail = "" if self._callers()[0].startswith(self.scratch) else None
         elif event in _EVENTS:
             detail = ", ".join(
                 _text(repr(a), 200) for a in args if type(a) in (str, int, list, tuple)
             )
         else:
             return
-        if detail is None or not self._by_student():
+        if detail is None or not self._by_student(directly=event in _DIRECTLY):
             return
         self.count += 1
         os.write(self.fd, json.dumps([event, detail]).encode() + b"\n")
 
-    def _by_student(self) -> bool:
-        """Whether the student's own code asked for it, and not a package that it imports."""
+    def _by_student(self, *, directly: bool) -> bool:
+        """Whether the student's own code asked for it, and not a package that it imports.
+
+        Unless it has to be `directly`, it may have asked by way of the standard library.
+        """
         for file in self._callers():
             if file.startswith((self.scratch, "<string>")):
                 return True
-            if "-packages" in file or not file.startswith((_STANDARD_LIBRARY, "<frozen", _HERE)):
+            between = file.startswith((_STANDARD_LIBRARY, "<frozen", _HERE))
+            if directly or not between or "-packages" in file:
                 return False
         return False
 
     def _callers(self) -> list[str]:
         """The files of the code that is running, innermost first."""
         self.on = False  # our own look at the frames would come back to the hook
-        frame: types.FrameType | None = sys._getframe(2)
+        frame: types.FrameType | None = sys._getframe(3)
         self.on = True
         files = []
         while frame is not None:

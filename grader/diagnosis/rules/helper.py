@@ -26,7 +26,6 @@ def wrong_helper(case: Case) -> Iterator[Sight]:
     helper = syntax.helper
     result = syntax.result_line(helper)
     about = finding.facts.get("about", {})
-    evidence = case.numbers(finding)
     if finding.kind == "error":
         error = finding.facts["error"]
         first = next(iter(case.findings("backward")), None)
@@ -65,7 +64,7 @@ def wrong_helper(case: Case) -> Iterator[Sight]:
                 "mutates-input", syntax.in_place(helper, set(syntax.parameters(helper))) or result
             )
     elif not broken:
-        yield from _wrong_helper_numbers(case, finding, result, evidence)
+        yield from _wrong_numbers(case, finding, result)
 
 
 def goes_round(case: Case) -> Iterator[Sight]:
@@ -101,33 +100,29 @@ def _no_gradient(case: Case, finding: Finding, result: ast.AST | None) -> Iterat
         yield Sight("returns-other-type", result, kind_words(about))
         return
     returns = [n for n in own_nodes(helper) if isinstance(n, ast.Return) and n.value is not None]
-    backward = syntax.call(helper, "backward")
-    names_backward = (
-        isinstance(result, ast.Return | ast.Assign)
-        and isinstance(result.value, ast.Call)
-        and root(result.value.func) == ""
-    ) or (
-        isinstance(result, ast.Return | ast.Assign)
-        and isinstance(result.value, ast.Call)
-        and isinstance(result.value.func, ast.Attribute)
-        and result.value.func.attr == "backward"
-    )
     if not returns:
         yield Sight("helper-returns-none", helper)
-    elif names_backward and backward:
+    elif _keeps_the_result_of_backward(result):
         yield Sight("returns-backward-result", result)
     elif "not a leaf Tensor" in case.output or _goes_on_after_requires_grad(case):
         yield Sight("grad-of-non-leaf", result)
+    elif on_output := _sets_requires_grad_late(case):
+        yield Sight("requires-grad-on-output", on_output)
+    elif cut := syntax.call(helper, "torch.tensor", "item", "detach_", "tolist", "numpy"):
+        yield Sight("graph-broken-by-torch-tensor", cut)
+    elif _reads_parameters_grad(case):
+        yield Sight("grad-of-original", result)
     else:
-        on_output = _sets_requires_grad_late(case)
-        if on_output:
-            yield Sight("requires-grad-on-output", on_output)
-        elif cut := syntax.call(helper, "torch.tensor", "item", "detach_", "tolist", "numpy"):
-            yield Sight("graph-broken-by-torch-tensor", cut)
-        elif _reads_parameters_grad(case):
-            yield Sight("grad-of-original", result)
-        else:
-            yield Sight("helper-returns-none", result)
+        yield Sight("helper-returns-none", result)
+
+
+def _keeps_the_result_of_backward(node: ast.AST | None) -> bool:
+    match node:
+        case ast.Return(ast.Call(ast.Attribute(attr="backward"))):
+            return True
+        case ast.Assign(value=ast.Call(ast.Attribute(attr="backward"))):
+            return True
+    return False
 
 
 def _goes_on_after_requires_grad(case: Case) -> bool:
@@ -178,101 +173,87 @@ def _sets_requires_grad_late(case: Case) -> ast.AST | None:
     return None
 
 
-def _wrong_helper_numbers(
-    case: Case, finding: Finding, result: ast.AST | None, evidence: str
-) -> Iterator[Sight]:
-    syntax, exercise = case.syntax, case.exercise
-    helper, probes = syntax.helper, case.helper_probes
-    first = case.seen.helper[0]
-    bypass = not case.backward_ran_in_helper
-    if (
-        finding.question.aspect == "values"
-        and first.finding is None
-        and "twice" not in finding.question.words
-    ):
-        earlier = first.question.expected["grad0"]
-        yours = _tensor_of(case, finding)
-        if (
-            yours is not None
-            and yours.shape == earlier.shape
-            and not (excess(yours, earlier) > 1).any()
-        ):
-            yield Sight("stale-cache", result, "", evidence)
+def _wrong_numbers(case: Case, finding: Finding, result: ast.AST | None) -> Iterator[Sight]:
+    """Numbers that differ although Cube is right: the first explanation that holds."""
+    for explain in (_of_another_call, _of_all_numbers, _of_one_aspect):
+        found = explain(case, finding)
+        if found:
+            key, where, detail = found
+            yield Sight(key, where or result, detail, case.numbers(finding))
             return
+
+
+#: A mistake's key, the place where that is not the helper's result, and the words on it.
+_Found = tuple[str, ast.AST | None, str]
+
+
+def _of_another_call(case: Case, finding: Finding) -> _Found | None:
+    """What an earlier call has to do with this one."""
+    first, yours = case.seen.helper[0], _tensor_of(case, finding)
+    if yours is None or first.finding is not None:
+        return None
+    true = finding.question.expected[finding.output]
     if "twice" in finding.question.words:
-        yield Sight(
-            "accumulates-gradient",
-            syntax.call(helper, "backward") or result,
-            "The second call with the same x gave more than the first.",
-            evidence,
-        )
-        return
-    if probes and all(torch.isnan(p.yours).all() for p in probes if p.yours.numel()):
-        yield Sight("poisons-reference", result, "", evidence)
-        return
-    if probes:
-        true = [exercise.gradient(p.x, p.grad_output) for p in probes]
-        if formulas.reproduces(lambda x, g: exercise.function(x), probes):
-            yield Sight("returns-value", result, "", evidence)
-            return
-        if formulas.reproduces(lambda x, g: exercise.gradient(x, g) / max(x.numel(), 1), probes):
-            yield Sight("mean-instead-of-sum", syntax.call(helper, "mean") or result, "", evidence)
-            return
-        backward_calls = syntax.calls(helper, "backward")
-        if len(backward_calls) > 1 and formulas.reproduces(
-            lambda x, g: len(backward_calls) * exercise.gradient(x, g), probes
-        ):
-            yield Sight(
+        if not (excess(yours, 2 * true) > 1).any():
+            where = case.syntax.call(case.syntax.helper, "backward")
+            return (
                 "accumulates-gradient",
-                backward_calls[1],
-                f"Here {len(backward_calls)} passes run.",
-                evidence,
+                where,
+                "The second call with the same x gave twice the first.",
             )
-            return
-        row = formulas.known(exercise.formulas, probes)
-        fitted = formulas.fit(probes, exercise.gradient)
-        if all(
-            torch.allclose(p.yours, t, 1e-4, 1e-4) for p, t in zip(probes, true, strict=True)
-        ) and formulas.in_float32(probes):
-            yield Sight(
-                "float32-cast",
-                result,
-                f"{exercise.helper_name} is right to about seven digits only.",
-                evidence,
-            )
-            return
-        if fitted and fitted.p == 2 and not fitted.absolute and not fitted.added and not bypass:
-            scale = fitted.c / 3 if exercise.name == "cube" else fitted.c / 2
-            yield Sight("helper-scaled", result, formulas.number(scale), evidence)
-            return
-        if bypass:
-            yield Sight("helper-bypasses-cube", result, "", evidence)
-            return
-        if row:
-            yield Sight(
-                "fitted-formula",
-                result,
-                _follows(case, row.computes.replace("grad_output · ", "")),
-                evidence,
-            )
-            return
-        if fitted:
-            yield Sight(
-                "fitted-formula",
-                result,
-                _follows(case, str(fitted)),
-                evidence,
-            )
-            return
-    if finding.question.aspect in ("layout", "shape", "dtype"):
-        key = {
-            "layout": "assumes-contiguous-grad",
-            "shape": "depends-on-shape",
-            "dtype": "depends-on-dtype",
-        }[finding.question.aspect]
-        yield Sight(
-            key, result, f"{exercise.helper_name} fails for: {finding.question.words}.", evidence
-        )
+        return "depends-on-earlier-calls", None, ""
+    earlier = first.question.expected["grad0"]
+    if yours.shape == earlier.shape and not (excess(yours, earlier) > 1).any():
+        return "stale-cache", None, ""
+    return None
+
+
+def _of_all_numbers(case: Case, finding: Finding) -> _Found | None:
+    """A relation to the right gradient that holds at every number tried."""
+    exercise, syntax, probes = case.exercise, case.syntax, case.helper_probes
+    helper, true = syntax.helper, exercise.gradient
+    if not probes or formulas.reproduces(true, probes):
+        return None
+    if all(torch.isnan(p.yours).all() for p in probes):
+        return "poisons-reference", None, ""
+    if formulas.reproduces(lambda x, g: exercise.function(x), probes):
+        return "returns-value", None, ""
+    if formulas.reproduces(lambda x, g: true(x, g) / max(x.numel(), 1), probes):
+        return "mean-instead-of-sum", syntax.call(helper, "mean"), ""
+    passes = syntax.calls(helper, "backward")
+    if len(passes) > 1 and formulas.reproduces(lambda x, g: len(passes) * true(x, g), probes):
+        return "accumulates-gradient", passes[1], f"Here {len(passes)} passes run."
+    if formulas.reproduces(true, probes, 1e-4) and formulas.in_float32(probes):
+        return "float32-cast", None, f"{exercise.helper_name} is right to about seven digits only."
+    if not case.backward_ran_in_helper:
+        return "helper-bypasses-cube", None, ""
+    scale = _scale(case)
+    if scale:
+        return "helper-scaled", None, formulas.number(scale)
+    row = formulas.known(exercise.formulas, probes)
+    fitted = row.computes.removeprefix("grad_output · ") if row else formulas.fit(probes, true)
+    return ("fitted-formula", None, _follows(case, str(fitted))) if fitted else None
+
+
+def _scale(case: Case) -> float | None:
+    """By which number the right gradient is multiplied everywhere, if by one."""
+    true = case.exercise.gradient
+    first = case.helper_probes[0]
+    at = int(true(first.x, first.grad_output).abs().argmax())
+    scale = float(first.yours.flatten()[at] / true(first.x, first.grad_output).flatten()[at])
+    same = formulas.reproduces(lambda x, g: scale * true(x, g), case.helper_probes)
+    return scale if same else None
+
+
+def _of_one_aspect(case: Case, finding: Finding) -> _Found | None:
+    """Ordinary numbers are right; what is different about these."""
+    key = {
+        "layout": "assumes-contiguous-grad",
+        "shape": "depends-on-shape",
+        "dtype": "depends-on-dtype",
+    }.get(finding.question.aspect)
+    words = f"{case.exercise.helper_name} fails for: {finding.question.words}."
+    return (key, None, words) if key else None
 
 
 def _follows(case: Case, formula: str) -> str:
