@@ -1,4 +1,4 @@
-"""Where the system offers no namespaces: the same verdicts, nothing left, and layers that say so."""
+"""Where the system offers no namespaces: the same verdicts, nothing left, layers that say so."""
 
 from __future__ import annotations
 
