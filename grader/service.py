@@ -29,7 +29,7 @@ class GraderError(Exception):
     """A fault of usage, of the environment or of the grader; its text says what to do."""
 
 
-@dataclass
+@dataclass(eq=False)
 class JudgeProcess:
     """A judge that grades one file after another, warm after the first."""
 

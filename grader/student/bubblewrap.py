@@ -99,9 +99,7 @@ class Jail:
         Raises:
             OSError: there is no bubblewrap.
         """
-        if sys.platform != "linux":
-            raise OSError(_ELSEWHERE)
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control, theirs = _socketpair()
         self._errors = tempfile.TemporaryFile()
         with theirs:
             command = [*_PYTHON, str(theirs.fileno())]
@@ -132,25 +130,26 @@ class Jail:
         return self._nursery(single_use=self._refusal is not None and not self.trusted)
 
     def _nursery(self, *, single_use: bool) -> Nest:
-        if sys.platform != "linux":
-            raise JailError(_ELSEWHERE)
-        from grader.student.forked import Nursery  # it loads torch
-
         assert self._control is not None
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = _socketpair()
         with theirs:
             try:
-                socket.send_fds(self._control, [b"nursery"], [theirs.fileno()])
+                if sys.platform != "win32":
+                    socket.send_fds(self._control, [b"nursery"], [theirs.fileno()])
             except OSError:
                 ours.close()
                 raise
-        return Nursery(
-            ours,
-            refusal=self._refusal,
-            scratch=None if self.trusted else HOME,
-            layers=(_layer(self.trusted),),
-            single_use=single_use,
-        )
+        if sys.platform == "linux":
+            from grader.student.forked import Nursery  # it loads torch
+
+            return Nursery(
+                ours,
+                refusal=self._refusal,
+                scratch=None if self.trusted else HOME,
+                layers=(_layer(self.trusted),),
+                single_use=single_use,
+            )
+        raise JailError(_ELSEWHERE)
 
     def wait(self) -> None:
         """Wait until torch is loaded in the jail.
@@ -234,6 +233,12 @@ def _python() -> list[str]:
     if _within(kit, {*shown, Path("/usr")}):
         words += ["--tmpfs", str(kit)]
     return words
+
+
+def _socketpair() -> tuple[socket.socket, socket.socket]:
+    if sys.platform == "linux":
+        return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    raise OSError(_ELSEWHERE)
 
 
 def _within(place: Path, others: set[Path]) -> bool:
