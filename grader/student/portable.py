@@ -170,7 +170,7 @@ class Interpreter:
                 self._end_tree()
                 return
             self._why = "wall" if time.monotonic() > deadline else self._family.excess()
-            if self._why or self.flooded:
+            if self._why:
                 self._end_tree()
                 return
 
@@ -189,7 +189,9 @@ class Interpreter:
             while chunk := os.read(errors, 1 << 16):
                 taken += len(chunk)
                 self.output.extend(chunk[: max(0, limits.OUTPUT_KEPT - len(self.output))])
-                self.flooded = taken > limits.OUTPUT_TAKEN
+                if taken > limits.OUTPUT_TAKEN and not self.flooded:
+                    self.flooded = True
+                    self._process.kill()  # the watcher ends what else there is
 
 
 def _ending(code: int) -> tuple[str, int]:
