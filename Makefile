@@ -103,6 +103,19 @@ export: $(READY)-instructor ## Write grades.csv and grades-checks.csv
 bench-nbgrader: $(READY)-instructor ## Measure autograding against nbgrader's own
 	@$(BIN)/python tests/bench/nbgrader.py $(ARGS)
 
+# --------------------------------------------------------- a class, shut in
+
+.PHONY: grade-class gradescope bench-class
+
+grade-class: $(READY)-instructor ## Grade a class: FROM=dir or zip, TO=dir (ARGS=--resume)
+	@$(BIN)/python -m grader class --out $(call quoted,TO) $(ARGS) -- $(call quoted,FROM)
+
+gradescope: $(READY)-grade ## Build the autograder zip for Gradescope
+	@$(BIN)/python autograder/build.py
+
+bench-class: $(READY)-instructor ## Measure a class against `import torch` (ARGS="20 1000")
+	@$(BIN)/python tests/bench/classroom.py $(ARGS)
+
 clean: ## Undo: remove .venv and everything else that make made
 	@rm -rf .venv build dist .grader .pytest_cache .mypy_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

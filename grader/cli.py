@@ -23,6 +23,7 @@ COMMANDS = {
     "solution": "Show the solution, once your file passes.",
     "doctor": "Say whether this machine is fit to grade.",
     "class": "Grade a whole class, with everybody's code shut in.",
+    "gradescope": "Grade one submission as Gradescope's autograder.",
     "course-new": "Make a folder the root of a course with nbgrader.",
     "course-prepare": "Complete submissions, so that nbgrader skips nobody.",
     "course-check": "Look for what would go wrong in a course with nbgrader.",

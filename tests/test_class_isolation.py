@@ -16,11 +16,12 @@ pytestmark = pytest.mark.tool("bwrap")
 
 #: What an attack that worked would print.
 LEAK = "LEAK"
-SECRET = "token-4711-of-the-teacher"
+SECRET = "token-4711-of-the-teacher"  # noqa: S105 - what attacks look for
 
 ATTACKS = {
     "reads_solution": """
-    for place in (ROOT + "/solution/cube.py", ROOT + "/grader/exercises/cube.py", ROOT + "/README.md"):
+    for name in ("solution/cube.py", "grader/exercises/cube.py", "README.md"):
+        place = ROOT + "/" + name
         try:
             print("LEAK", open(place).read()[:80])
         except OSError:
@@ -91,7 +92,7 @@ ATTACKS = {
     """,
     "writes_system": """
     import os, torch
-    for place in (torch.__file__, ROOT + "/grader/x", "/usr/x", "/kit/grader/student/server.py", "/x"):
+    for place in (torch.__file__, ROOT + "/x", "/usr/x", "/kit/grader/student/server.py", "/x"):
         try:
             open(place, "a").write("# was here")
             print("LEAK wrote", place)
@@ -193,17 +194,17 @@ def outcome(tmp_path_factory, root):
 def traces(scratch: Path) -> dict[str, set[str]]:
     """What a run might leave behind."""
     processes = set()
-    for pid in filter(str.isdigit, os.listdir("/proc")):
+    for place in Path("/proc").glob("[0-9]*"):
         try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes()
+            words = (place / "cmdline").read_bytes()
         except OSError:
             continue
         if sys.executable.encode() in words and (b"student.jail" in words or b"house" in words):
-            processes.add(pid)
+            processes.add(place.name)
     return {
         "processes": processes,
-        "shared memory": {name for name in os.listdir("/dev/shm") if "left" in name},
-        "temporary": {*os.listdir(scratch), *(n for n in os.listdir("/tmp") if n == "left")},
+        "shared memory": set(Path("/dev/shm").glob("left*")),  # noqa: S108 - where they tried
+        "temporary": {*scratch.iterdir(), *Path("/tmp").glob("left")},  # noqa: S108 - as above
         "listening": {
             line.split()[1]
             for line in Path("/proc/net/tcp").read_text("ascii").splitlines()[1:]
@@ -250,7 +251,7 @@ def test_a_teacher_sees_it(outcome, name, event):
     _, out, reports, _, _ = outcome
     assert any(seen.startswith(event) for seen in reports[name]["events"]), reports[name]["events"]
     page = (out / "class.html").read_text("utf-8")
-    look = page[page.index("To be looked at by hand") : page.index("<h2>Everybody")]
+    look = page[page.index('id="look"') : page.index('id="all"')]
     assert f"reports/{name}.html" in look
 
 

@@ -60,6 +60,8 @@ class _Entry:
     size: int = 0
     trouble: str = ""
     is_folder: bool = False
+    #: Whether its name says nothing that may be believed.
+    astray: bool = False
 
     def source(self) -> Source:
         name = str(self.place)
@@ -85,7 +87,7 @@ def find(place: Path, exercise: str) -> Found:
         SubmissionsError: `place` is neither, or holds nothing.
     """
     try:
-        entries = list(_zip(place) if zipfile.is_zipfile(place) else _folder(place))
+        entries = list(_zip(place, exercise) if zipfile.is_zipfile(place) else _folder(place))
     except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
         raise SubmissionsError(f"{place} can't be read: {error}") from None
     if not entries:
@@ -128,51 +130,44 @@ def _reader(path: Path) -> Callable[[], bytes]:
     return read
 
 
-def _zip(path: Path) -> Iterator[_Entry]:
+def _zip(path: Path, exercise: str) -> Iterator[_Entry]:
     archive = zipfile.ZipFile(path)  # it stays open for as long as its entries are read
-    infos = archive.infolist()
-    if len(infos) > MAX_ENTRIES:
+    if len(archive.infolist()) > MAX_ENTRIES:
         raise OSError(f"it holds more than {MAX_ENTRIES} files")
-    places = [_place(info.filename) for info in infos]
-    tops = {p.parts[0] for p in places if p and p.parts and p.parts[0] not in _IGNORED}
-    inner = len(tops) == 1 and any(p and len(p.parts) > 2 for p in places)
-    for info, place in zip(infos, places, strict=True):
+    inside: list[tuple[zipfile.ZipInfo, PurePosixPath]] = []
+    for info in archive.infolist():
+        place = _place(info.filename)
         if place is None:
             name = PurePosixPath(info.filename.replace("/", "∕"))
-            yield _Entry(name, bytes, trouble="Its name leads out of the zip.")
-        elif not place.parts or _IGNORED.intersection(place.parts):
-            continue
-        elif inner or (len(tops) == 1 and not info.is_dir() and _flat(places)):
-            if len(place.parts) > 1:
-                yield from _zip_entry(archive, info, PurePosixPath(*place.parts[1:]), infos)
-        else:
-            yield from _zip_entry(archive, info, place, infos)
+            yield _Entry(name, bytes, trouble="Its name leads out of the zip.", astray=True)
+        elif place.parts and not _IGNORED.intersection(place.parts):
+            inside.append((info, place))
+    around = _folders_around([place for _, place in inside if len(place.parts) > 1], exercise)
+    parents = {parent for _, place in inside for parent in place.parents}
+    for info, place in inside:
+        if len(place.parts) > around and not (info.is_dir() and place in parents):
+            yield _zip_entry(archive, info, PurePosixPath(*place.parts[around:]))
 
 
-def _flat(places: list[PurePosixPath | None]) -> bool:
-    """Whether a zip's one folder holds the files of many students."""
-    return sum(1 for p in places if p and p.suffix == ".py") > 1
+def _folders_around(places: list[PurePosixPath], exercise: str) -> int:
+    """How many folders (1 or 0) stand around all that a zip holds, and name no student."""
+    one = len({place.parts[0] for place in places}) == 1
+    folders = {place.parts[1] for place in places if len(place.parts) > 2} - {exercise}
+    flat = sum(len(place.parts) == 2 and place.suffix == ".py" for place in places)
+    return int(one and (bool(folders) or flat > 1))
 
 
-def _zip_entry(
-    archive: zipfile.ZipFile,
-    info: zipfile.ZipInfo,
-    place: PurePosixPath,
-    infos: list[zipfile.ZipInfo],
-) -> Iterator[_Entry]:
+def _zip_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, place: PurePosixPath) -> _Entry:
     if info.is_dir():
-        if not any(i.filename.startswith(info.filename) and i is not info for i in infos):
-            yield _Entry(place, bytes, is_folder=True)
-        return
-    mode = info.external_attr >> 16
-    is_link = bool(mode) and not stat.S_ISREG(mode) and stat.S_IFMT(mode) != 0
-    trouble = "This is a link or a device, no file." if is_link else ""
+        return _Entry(place, bytes, is_folder=True)
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    trouble = "" if kind in (0, stat.S_IFREG) else "This is a link or a device, no file."
 
     def read() -> bytes:
         with archive.open(info) as file:  # unpacks as much as is asked for, whatever it claims
             return file.read(MAX_BYTES + 1)
 
-    yield _Entry(place, read, info.file_size, trouble)
+    return _Entry(place, read, info.file_size, trouble)
 
 
 def _place(name: str) -> PurePosixPath | None:
@@ -235,6 +230,8 @@ _EXACT, _ONLY_PYTHON, _OTHER = 2, 1, 0
 
 
 def _claim(entry: _Entry, exercise: str) -> _Claim | None:
+    if entry.astray:
+        return None
     folders = list(entry.place.parts if entry.is_folder else entry.place.parts[:-1])
     if len(folders) > 1 and folders[-1] == exercise:
         folders.pop()  # nbgrader: <student>/<assignment>/<file>
@@ -255,7 +252,7 @@ def _flat_claim(entry: _Entry, exercise: str) -> _Claim | None:
     if canvas := _CANVAS.fullmatch(name):
         student = f"{canvas['name']}_{canvas['user']}"
         return _Claim(student, entry, _rank(canvas["file"], exercise))
-    if entry.place.suffix == ".py" and "∕" not in name:
+    if entry.place.suffix == ".py":
         return _Claim(entry.place.stem, entry, (_EXACT, 0))
     return None
 

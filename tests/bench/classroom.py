@@ -49,9 +49,8 @@ class Memory(threading.Thread):
             total = 0.0
             try:
                 for process in [self.process, *self.process.children(recursive=True)]:
-                    total += getattr(process.memory_info(), "rss", 0) - getattr(
-                        process.memory_info(), "shared", 0
-                    )
+                    # What processes share, since they were forked, counts once.
+                    total += process.memory_full_info().pss
             except psutil.Error:
                 if not self.process.is_running():
                     return
@@ -77,8 +76,17 @@ def grade(size: int) -> tuple[float, str]:
         out = Path(folder, "out")
         started = time.perf_counter()
         process = subprocess.Popen(
-            [sys.executable, "-m", "grader", "class", submissions, "--out", out]
-            + ["--jobs", str(JOBS)],
+            [
+                sys.executable,
+                "-m",
+                "grader",
+                "class",
+                submissions,
+                "--out",
+                out,
+                "--jobs",
+                str(JOBS),
+            ],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
