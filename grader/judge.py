@@ -18,11 +18,12 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
-from grader.records import Curve, Layer, Report
+from grader.records import Curve, Exercise, Layer, Report
 from grader.source import Source
 
 if TYPE_CHECKING:
-    from grader.student.process import Nest
+    from grader.checks import Observations
+    from grader.student.process import Nest, Student
 
 
 #: Whether students' processes are forked; macOS has fork, too, but isn't safe after it.
@@ -112,15 +113,11 @@ class Judge:
             seen, number = checks.Observations(exercise), seed or 0
             results = checks.unchecked(exercise, source.trouble.words.partition(". ")[0])
         else:
-            try:
-                seen, number = checks.observe(
-                    student,
-                    exercise,
-                    source.data,
-                    lambda: seed if seed is not None else secrets.randbits(32),
-                )
-            finally:
-                student.close()
+            seen, number = _observe(student, exercise, source, seed)
+            if student.lost and student.nest.pid is None:
+                # Not only this student's code may have ended a nursery that others are near.
+                student = Student(self._ready_nursery(), exercise_name)
+                seen, number = _observe(student, exercise, source, seed)
             seen.signalled = any(
                 event in ("os.kill", "os.killpg") and not detail.endswith(", 0")
                 for event, detail in student.events
@@ -175,6 +172,23 @@ class Judge:
         """End the nursery."""
         if self._nursery:
             self._nursery.close()
+
+
+def _observe(
+    student: Student, exercise: Exercise, source: Source, seed: int | None
+) -> tuple[Observations, int]:
+    """Put all questions to a student's process and end it; without a seed, one is drawn."""
+    from grader import checks
+
+    try:
+        return checks.observe(
+            student,
+            exercise,
+            source.data,
+            lambda: seed if seed is not None else secrets.randbits(32),
+        )
+    finally:
+        student.close()
 
 
 def _versions() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import signal
@@ -13,6 +14,8 @@ import pytest
 pytestmark = pytest.mark.tool("bwrap")
 #: Enough for a run to be stopped in the midst of it.
 COPIES = 5
+#: How often each signal strikes: CLASS_ROUNDS=7 makes it twenty and one.
+ROUNDS = int(os.environ.get("CLASS_ROUNDS", "1"))
 RANDOM = random.Random()  # noqa: S311 - moments, not secrets
 FILES = ("001_starter_unchanged.py", "003_negated_gradient.py", "002_factor_applied_twice.py")
 
@@ -34,7 +37,7 @@ def undisturbed(submissions, tmp_path_factory):
     return classes.snapshot(out)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL] * ROUNDS)
 def test_resumed_equals_undisturbed(submissions, undisturbed, tmp_path, number):
     """Stopped after a random count of results, and resumed: the same files, byte for byte."""
     out, options = tmp_path / "out", ("--jobs", "2", "--seed", "3", "--gradescope")

@@ -104,15 +104,20 @@ class Crew:
         self._ready, self._heard = False, 0
 
     def close(self) -> None:
-        """End the house; judges and students end with it."""
+        """End all judges and students."""
+        self._end_house()
+        for judge in self._judges:
+            judge.connection.close()
+        self._judges = []
+
+    def _end_house(self) -> None:
+        """End the house; its judges end with it, which their connections tell."""
         if self._house:
             self._requests.close()
             self._house.kill()
             self._house.wait()
             self._errors.close()
-        for judge in self._judges:
-            judge.connection.close()
-        self._house, self._judges = None, []
+        self._house = None
 
     def grade(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Report | GraderError]]:
         """Grade all tasks; the reports come as they are ready.
@@ -163,6 +168,8 @@ class Crew:
 
     def _fault(self) -> GraderError | None:
         """What a judge said before it ended; None where it was ended without a word."""
+        if self._house is None:
+            return None
         self._errors.seek(self._heard)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         self._heard = self._errors.tell()
@@ -192,7 +199,7 @@ class Crew:
                 socket.send_fds(self._requests, [b"judge"], [theirs.fileno()])
                 return _Judge(Connection(ours.detach()))
             ours.close()
-            self.close()
+            self._end_house()
         raise GraderError("the process that grades ends again and again")
 
     def _wait_for_house(self) -> None:
@@ -205,7 +212,7 @@ class Crew:
             message = str(error)
         if message != "ready":
             fault = self._fault()
-            self.close()
+            self._end_house()
             raise fault or GraderError(message or "the grader did not start")
         self._requests.settimeout(None)
         self._ready = True

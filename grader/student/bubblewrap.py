@@ -62,7 +62,8 @@ def missing() -> str | None:
         return _ELSEWHERE
     if not (program := shutil.which("bwrap")):
         return "bubblewrap is not installed (Debian, Ubuntu: sudo apt install bubblewrap)"
-    trial = [program, *_NAMESPACES, *_system(), "--proc", "/proc", "--dev", "/dev", "--", "true"]
+    trial = [program, *_NAMESPACES, *_system(), *_python(), "--proc", "/proc", "--dev", "/dev"]
+    trial += ["--", sys.executable, "-I", "-S", "-c", ""]
     done = subprocess.run(
         trial, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )

@@ -28,7 +28,7 @@ class StudentEnded(Exception):  # noqa: N818 - an ending, not always an error
     """The student's process is gone or has to go.
 
     ``why`` is one of "exit", "signal", "cpu", "wall", "memory", "output",
-    "processes", "protocol" and "lost" (its warden was ended from within);
+    "processes", "protocol" and "lost" (its nursery was ended);
     ``stage`` the operation that was under way; ``code`` its exit code.
     """
 
@@ -175,6 +175,11 @@ class Student:
                     event, detail = json.loads(line)
                     self.events.append((str(event)[:80], str(detail)[:400]))
         return self._status
+
+    @property
+    def lost(self) -> bool:
+        """Whether its nursery was ended while it was under way."""
+        return self.ended is not None and self.ended.why == "lost"
 
     def layers(self) -> tuple[Layer, ...]:
         """The layers of isolation that were on for this student."""
