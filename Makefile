@@ -107,7 +107,7 @@ bench-nbgrader: $(READY)-instructor ## Measure autograding against nbgrader's ow
 
 .PHONY: grade-class gradescope bench-class
 
-grade-class: $(READY)-instructor ## Grade a class: FROM=folder or zip, TO=folder (ARGS=--resume)
+grade-class: $(READY)-instructor ## Grade a class: FROM=dir or zip, TO=dir (ARGS=--resume)
 	@$(BIN)/python -m grader class --out $(call quoted,TO) $(ARGS) -- $(call quoted,FROM)
 
 gradescope: $(READY)-grade ## Build the autograder zip for Gradescope

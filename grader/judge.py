@@ -23,31 +23,50 @@ from grader.source import Source
 
 if TYPE_CHECKING:
     from grader.checks import Observations
-    from grader.student.process import Nursery, Student
+    from grader.student.process import Nest, Student
+
+
+#: Whether students' processes are forked; macOS has fork, too, but isn't safe after it.
+FORKS = sys.platform == "linux"
+
+
+def nurseries(*, fork: bool = FORKS) -> Callable[[], Nest]:
+    """What makes the nurseries of a judge; without fork, the first is on its way already."""
+    if fork:
+        return _forked
+    from grader.student.portable import Interpreters
+
+    return Interpreters().start().nursery
+
+
+def _forked() -> Nest:
+    if sys.platform == "linux":
+        from grader.student.forked import Nursery
+
+        return Nursery.fork()
+    raise OSError("a nursery is forked on Linux only")
 
 
 class Judge:
     """Grades one file after another; torch is loaded once.
 
     Everything is loaded in `warm_up`, in this order: torch, the nursery (which
-    must not hold the answers), the exercises and checks.
+    must not hold the answers), the exercises and checks. Where nothing is forked,
+    the second interpreter starts before all that.
     """
 
-    def __init__(self, nursery: Callable[[], Nursery] | None = None) -> None:
-        self._make_nursery = nursery
-        self._nursery: Nursery | None = None
+    def __init__(self, nursery: Callable[[], Nest] | None = None) -> None:
+        self._make_nursery = nursery or nurseries()
+        self._nursery: Nest | None = None
 
     def warm_up(self) -> None:
-        """Load torch and fork the nursery, once."""
+        """Load torch and fork the nursery, once; get ready for the next submission."""
         if self._nursery:
+            self._nursery.prepare()
             return
         from grader.student.preload import load_torch
 
         load_torch()
-        if self._make_nursery is None:
-            from grader.student.process import Nursery
-
-            self._make_nursery = Nursery.fork
         self._nursery = self._make_nursery()
         gc.enable()
         gc.freeze()
@@ -62,10 +81,9 @@ class Judge:
         nursery = self._nursery
         return nursery is not None and nursery.pid is not None and not nursery.ready
 
-    def _ready_nursery(self) -> Nursery:
+    def _ready_nursery(self) -> Nest:
         """The nursery, or a new one in place of one that a student's code has ended."""
         assert self._nursery is not None
-        assert self._make_nursery is not None
         if not self._nursery.ready:
             self._nursery.close()
             self._nursery = self._make_nursery()
@@ -188,15 +206,15 @@ def _versions() -> dict[str, str]:
 RETIRED = 3
 
 
-def serve(connection: Connection, nursery: Callable[[], Nursery] | None = None) -> None:
+def serve(connection: Connection, nursery: Callable[[], Nest] | None = None) -> None:
     """Answer requests, as JSON, until the other side hangs up; then end this process."""
     code = 1
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt_once)
     judge = Judge(nursery)
     try:
-        judge.warm_up()
         while not judge.retired:
+            judge.warm_up()
             request = json.loads(connection.recv_bytes())
             source = Source(request["name"], connection.recv_bytes(), **request["about"])
             answer = _ANSWERS[request["kind"]](

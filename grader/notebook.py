@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -54,11 +53,8 @@ class Reports:
 
     def write(self, file: str) -> None:
         """Leave the report on `file` in the folder, as JSON."""
-        path = self.folder / REPORT
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)  # a submission may bring whatever it wants
-        path.unlink(missing_ok=True)
-        path.write_text(json.render(self._known[file][1]), encoding="utf-8")
+        report = json.render(self._known[file][1])
+        (self.folder / REPORT).write_text(report, encoding="utf-8")
 
     def _read(self, file: str) -> Source:
         found = read_source(self.folder / file)

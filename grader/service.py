@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from grader import judge
 from grader.records import Curve, Diagnosis, Report
@@ -29,9 +29,12 @@ class GraderError(Exception):
     """A fault of usage, of the environment or of the grader; its text says what to do."""
 
 
-@dataclass
+@dataclass(eq=False)
 class JudgeProcess:
     """A judge that grades one file after another, warm after the first."""
+
+    #: Whether processes are forked; where they aren't, second interpreters start.
+    fork: bool = judge.FORKS
 
     def __post_init__(self) -> None:
         self._process: multiprocessing.process.BaseProcess | None = None
@@ -41,11 +44,15 @@ class JudgeProcess:
         """Start the judge; it loads torch while this process goes on."""
         if self._process is not None:
             return
-        # Fork from this small process is cheap; elsewhere a second interpreter starts.
-        context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+        # Fork from this small process is cheap.
+        context: Any = multiprocessing.get_context("fork" if self.fork else "spawn")
         ours, theirs = context.Pipe()
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
-        self._process = context.Process(target=_run, args=(theirs, ours, self._errors.fileno()))
+        if self.fork:
+            self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
+        else:  # the other interpreter opens it by its name
+            self._errors = tempfile.NamedTemporaryFile(delete=False)  # noqa: SIM115 - as above
+        errors = self._errors.fileno() if self.fork else self._errors.name
+        self._process = context.Process(target=_run, args=(theirs, ours, errors))
         self._process.start()
         theirs.close()
         self._connection: Connection = ours
@@ -109,8 +116,10 @@ class JudgeProcess:
                 kind, source, exercise, options = self._asked
                 self._ask(kind, source, exercise, **options)  # a new judge takes it over
                 return self._answer()
-            if code is not None and code < 0:
-                raise _Killed(-code) from None
+            if code is not None and (
+                code < 0 or (sys.platform == "win32" and code > judge.RETIRED)
+            ):
+                raise _Killed(abs(code)) from None
             raise GraderError(_last_line(errors) or f"the judge ended with status {code}") from None
         self._busy = False
         return json.loads(answer)
@@ -123,15 +132,19 @@ class JudgeProcess:
         """End the judge and all that belongs to it, even in the midst of its work."""
         if self._process is None:
             return
-        if self._busy and self._process.pid and sys.platform != "win32":
+        if self._busy and self._process.pid:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self._process.pid, signal.SIGINT)
+                # On Windows this is its end; the student's process sees that, and cleans up.
+                stop = signal.SIGTERM if sys.platform == "win32" else signal.SIGINT
+                os.kill(self._process.pid, stop)
         self._connection.close()
         self._process.join(5)
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
         self._errors.close()
+        if not self.fork:
+            Path(self._errors.name).unlink()
         self._process = None
         self._busy = False
 
@@ -144,12 +157,15 @@ class _Killed(Exception):  # noqa: N818 - what happened, not whose fault
         self.words = f"The process that was grading your code was ended by signal {number}."
 
 
-def _run(connection: Connection, other_end: Connection, errors: int) -> None:
-    """The judge's process; what it writes by accident goes into a file, not on the terminal."""
-    if sys.platform == "linux":
-        other_end.close()
-        os.dup2(errors, 2)
-    judge.serve(connection)
+def _run(connection: Connection, other_end: Connection, errors: int | str) -> None:
+    """The judge's process; what it writes by accident goes into a file, not on the terminal.
+
+    Forked, it has that file open already; otherwise it gets the name.
+    """
+    other_end.close()
+    fork = isinstance(errors, int)
+    os.dup2(errors if isinstance(errors, int) else os.open(errors, os.O_WRONLY | os.O_APPEND), 2)
+    judge.serve(connection, judge.nurseries(fork=fork))
 
 
 def _last_line(text: str) -> str:

@@ -8,21 +8,29 @@ from pathlib import Path
 
 from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 from nbgrader.converters import Autograde, GenerateAssignment
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import Execute, GetGrades
 
-from grader.course.cells import GradeCells
-from grader.course.collect import Collect
-from grader.course.export import CheckExporter
-from grader.course.feedback import OnlyGraded
-from grader.course.lms import LmsCollector, LmsExtractor
-from grader.course.release import AddStarter
-from grader.course.submissions import SubmissionExporter
-from grader.exercises import EXERCISES
+try:
+    from grader.course.cells import GradeCells
+    from grader.course.collect import Collect
+    from grader.course.export import CheckExporter
+    from grader.course.feedback import OnlyGraded
+    from grader.course.lms import LmsCollector, LmsExtractor
+    from grader.course.release import AddStarter
+    from grader.course.submissions import SubmissionExporter
+    from grader.exercises import EXERCISES
+    from grader.notebook import REPORT
+except ImportError as error:  # nbgrader would go on without all this, in its own way
+    message = f"{__file__}: {error}; call nbgrader from the environment of this package"
+    raise SystemExit(message) from error
 
 c = get_config()  # noqa: F821 - what reads this file defines it
 
 c.CourseDirectory.course_id = "cube"
 c.CourseDirectory.root = str(Path(__file__).resolve().parent)
+# The grader's report lies beside a graded notebook; students neither bring nor get one.
+c.CourseDirectory.ignore = [*CourseDirectory.ignore.default(), REPORT]
 
 # The release holds the starter beside the notebook.
 c.GenerateAssignment.preprocessors = [

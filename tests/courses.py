@@ -151,7 +151,7 @@ def run(folder: Path, *arguments: str) -> int:
             with contextlib.suppress(NoStart):  # the subcommand was started instead
                 app.start()
         except SystemExit as end:
-            return int(end.code or 0)
+            return end.code if isinstance(end.code, int) else 1
         finally:
             app.reset()
             NbGraderApp.clear_instance()

@@ -173,6 +173,15 @@ def test_grading_can_not_be_switched_off_into_full_points(course, tmp_path):
     assert other.scores() == {"starter": 2}
 
 
+def test_without_its_configuration_nothing_is_graded(tmp_path):
+    course = Course.new(tmp_path / "course")
+    course.hand_in("ann", {"cube.py": SOLUTION, "cube.ipynb": course.released()})
+    config = course.root / "nbgrader_config.py"
+    config.write_text(config.read_text().replace(str(ROOT), str(tmp_path / "moved")))
+    assert course.run("autograde", "cube") == 1
+    assert not (course.root / "autograded").exists()
+
+
 def test_a_changed_file_is_graded_anew(tmp_path):
     course = Course.new(tmp_path / "course")
     folder = course.hand_in("ann", {"cube.py": STARTER, "cube.ipynb": course.released()})
@@ -247,6 +256,7 @@ def text_of(page: Path) -> str:
 
 def test_everyone_gets_a_page(pages):
     assert all(pages.feedback(student).exists() for student in kinds(pages))
+    assert not list((pages.root / "feedback").rglob("report.json"))
 
 
 def test_a_page_has_the_code_the_diagnosis_and_the_points(pages):

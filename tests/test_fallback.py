@@ -1,4 +1,4 @@
-"""Where the system offers no namespaces: the same verdicts, nothing left, and layers that say so."""
+"""Where the system offers no namespaces: the same verdicts, nothing left, layers that say so."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ GRADE = """
 import dataclasses, json, sys
 from pathlib import Path
 from grader import judge, service
-from grader.student.process import Nursery
+from grader.student.forked import Nursery
 
 def without_namespaces():
     return dataclasses.replace(Nursery.fork(), refusal="not on this system")
 
 serve = judge.serve
-judge.serve = lambda connection: serve(connection, without_namespaces)
+judge.serve = lambda connection, _: serve(connection, without_namespaces)
 process = service.JudgeProcess()
 for name in sys.argv[1:]:
     report = process.grade(service.read_source(Path(name)), "cube", 3)

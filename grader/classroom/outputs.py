@@ -72,7 +72,7 @@ class Outputs:
         page.parent.mkdir(exist_ok=True)
         if self.anonymous:
             report = replace(report, file=f"{report.exercise}.py")
-        text = terminal.render(report, color=False, encoding="utf-8", verbose=True)
+        text = terminal.render(report, color=False, encoding="utf-8", verbose=False)
         write(page.with_name(f"{name}.txt"), text)
         if self.gradescope:
             place = self.folder / "gradescope" / name / "results.json"

@@ -13,8 +13,14 @@ _NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 
 _CONFIG = '''"""This course: the kit's configuration, and below it what is different here."""
 
+from pathlib import Path
+
+kit = Path({kit!r})
+if not kit.exists():  # nbgrader would go on without it, in its own way
+    raise SystemExit(f"{{kit}} is gone; say in {{__file__}} where it is now")
+
 c = get_config()
-load_subconfig({kit!r})
+load_subconfig(str(kit))
 
 c.CourseDirectory.root = {root!r}
 c.CourseDirectory.course_id = {course_id!r}
@@ -40,7 +46,10 @@ def command(course: Path, exchange: Path | None) -> None:
         exchange=str((exchange or course / "exchange").resolve()),
     )
     try:
-        shutil.copytree(_NOTEBOOKS / "source", course / "source", dirs_exist_ok=True)
+        for assignment in (_NOTEBOOKS / "source").iterdir():
+            if not (course / "source" / assignment.name).exists():
+                ignore = shutil.ignore_patterns(".*")
+                shutil.copytree(assignment, course / "source" / assignment.name, ignore=ignore)
         config.write_text(text, encoding="utf-8")
     except OSError as error:
         fail(f"{course} can't be written: {error.strerror}")

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from grader.records import Layer
 
 if TYPE_CHECKING:
-    from grader.student.process import Nursery
+    from grader.student.process import Nest
 
 HOME = "/home/student"
 _KIT = "/kit"
@@ -43,9 +43,12 @@ _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "LANG": "C.UTF-8",
     "HOME": HOME,
+    # Memory in large pages is copied faster when a process is forked.
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
     # So that a report can be repeated, whatever order sets have in it.
     "PYTHONHASHSEED": "0",
 }
+_ELSEWHERE = "bubblewrap exists on Linux only; elsewhere use a virtual machine"
 _LAYER = "bubblewrap"
 _WHY = "read-only system, no network, empty home; kit and other submissions out of sight"
 _START_SECONDS = 120
@@ -58,7 +61,7 @@ class JailError(Exception):
 def missing() -> str | None:
     """Why bubblewrap can't be used here and what helps, in one line; None when it works."""
     if sys.platform != "linux":
-        return "bubblewrap exists on Linux only; elsewhere use a virtual machine"
+        return _ELSEWHERE
     if not (program := shutil.which("bwrap")):
         return "bubblewrap is not installed (Debian, Ubuntu: sudo apt install bubblewrap)"
     trial = [program, *_NAMESPACES, *_system(), *_python(), "--proc", "/proc", "--dev", "/dev"]
@@ -99,7 +102,7 @@ class Jail:
         Raises:
             OSError: there is no bubblewrap.
         """
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control, theirs = _socketpair()
         self._errors = tempfile.TemporaryFile()
         with theirs:
             command = [*_PYTHON, str(theirs.fileno())]
@@ -114,7 +117,7 @@ class Jail:
             )
         self._ready = False
 
-    def nursery(self) -> Nursery:
+    def nursery(self) -> Nest:
         """A nursery in the jail, or, where its students could meet, in a jail of its own.
 
         Raises:
@@ -129,26 +132,29 @@ class Jail:
         self.wait()
         return self._nursery(single_use=self._refusal is not None and not self.trusted)
 
-    def _nursery(self, *, single_use: bool) -> Nursery:
-        from grader.student.process import Nursery  # it loads torch
-
+    def _nursery(self, *, single_use: bool) -> Nest:
         assert self._control is not None
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = _socketpair()
         with theirs:
             try:
-                socket.send_fds(self._control, [b"nursery"], [theirs.fileno()])
+                if sys.platform != "win32":
+                    socket.send_fds(self._control, [b"nursery"], [theirs.fileno()])
                 if not self._control.recv(64):  # bubblewrap outlives what is in it a little
                     raise BrokenPipeError
             except OSError:
                 ours.close()
                 raise
-        return Nursery(
-            ours,
-            refusal=self._refusal,
-            scratch=None if self.trusted else HOME,
-            layers=(_layer(self.trusted),),
-            single_use=single_use,
-        )
+        if sys.platform == "linux":
+            from grader.student.forked import Nursery  # it loads torch
+
+            return Nursery(
+                ours,
+                refusal=self._refusal,
+                scratch=None if self.trusted else HOME,
+                layers=(_layer(self.trusted),),
+                single_use=single_use,
+            )
+        raise JailError(_ELSEWHERE)
 
     def wait(self) -> None:
         """Wait until torch is loaded in the jail.
@@ -232,6 +238,12 @@ def _python() -> list[str]:
     if _within(kit, {*shown, Path("/usr")}):
         words += ["--tmpfs", str(kit)]
     return words
+
+
+def _socketpair() -> tuple[socket.socket, socket.socket]:
+    if sys.platform == "linux":
+        return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    raise OSError(_ELSEWHERE)
 
 
 def _within(place: Path, others: set[Path]) -> bool:

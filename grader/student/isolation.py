@@ -9,18 +9,21 @@ Sources: user_namespaces(7), pid_namespaces(7), mount_setattr(2), getrlimit(2).
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
-import resource
 import struct
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-CPU_SECONDS = 10
-WALL_SECONDS = 30
-MEMORY_BYTES = 1 << 30
-FILE_BYTES = 16 << 20
+from grader.student.limits import CPU_SECONDS, FILE_BYTES, FILES, MEMORY_BYTES
+
+assert not TYPE_CHECKING or sys.platform == "linux"  # imported elsewhere, but never used
+
+if sys.platform != "win32":
+    import resource
+
 SCRATCH_BYTES = 64 << 20
-PROCESSES = 64
 
 _NEWNS, _NEWIPC, _NEWUTS = 0x00020000, 0x08000000, 0x04000000
 _NEWUSER, _NEWPID, _NEWNET = 0x10000000, 0x20000000, 0x40000000
@@ -34,6 +37,7 @@ _TEMPORARY = "/tmp"  # noqa: S108 - as _SHARED_MEMORY
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - it is replaced, not used
 
 
+@functools.cache
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
@@ -125,7 +129,7 @@ def limit_resources() -> None:
         (resource.RLIMIT_CPU, CPU_SECONDS, CPU_SECONDS + 1),
         (resource.RLIMIT_AS, present + MEMORY_BYTES, present + MEMORY_BYTES),
         (resource.RLIMIT_FSIZE, FILE_BYTES, FILE_BYTES),
-        (resource.RLIMIT_NOFILE, 256, 256),
+        (resource.RLIMIT_NOFILE, FILES, FILES),
         (resource.RLIMIT_CORE, 0, 0),
     ):
         resource.setrlimit(what, (soft, hard))

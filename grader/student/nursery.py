@@ -10,41 +10,32 @@ doesn't, ends the whole process tree and says how it ended.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import gc
 import json
 import os
-import resource
 import selectors
 import signal
 import socket
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from grader.student import isolation, server
+from grader.student import isolation, limits, server
+from grader.student.limits import Status
+
+assert not TYPE_CHECKING or sys.platform == "linux"  # imported elsewhere, but never used
+
+if sys.platform != "win32":
+    import fcntl
+    import resource
 
 #: A student that runs longer than this is looked at for its process tree.
 _TICK = 0.05
-
-
-@dataclass(frozen=True)
-class Status:
-    """How a student's process ended, as its nursery saw it.
-
-    ``why`` is "closed" (we ended it), "exit", "signal", "cpu", "wall", "memory",
-    "processes", or "refused" (by the system, for the reason in ``namespaces``).
-    """
-
-    why: str
-    code: int = 0
-    left_behind: int = 0
-    namespaces: str = ""
 
 
 def start(parent: socket.socket, child: socket.socket) -> int:
@@ -144,7 +135,7 @@ def _look_after(pid: int, judge: socket.socket, *, alone: bool) -> Status:
     code = os.waitstatus_to_exitcode(status)
     if why == "exit" and code < 0:
         cpu = usage.ru_utime + usage.ru_stime
-        why = "cpu" if cpu >= isolation.CPU_SECONDS - 0.1 else "signal"
+        why = "cpu" if cpu >= limits.CPU_SECONDS - 0.1 else "signal"
     return Status(why, code, left_behind)
 
 
@@ -188,7 +179,7 @@ def _student(request: dict[str, Any], wire: int, output: int, events: int, contr
 
 def _watch(pid: int, control: socket.socket) -> str:
     """Wait until the student ends or must be ended; returns why."""
-    deadline = time.monotonic() + isolation.WALL_SECONDS
+    deadline = time.monotonic() + limits.WALL_SECONDS
     process = os.pidfd_open(pid)
     with selectors.DefaultSelector() as selector, contextlib.ExitStack() as closing:
         closing.callback(os.close, process)
@@ -207,11 +198,11 @@ def _watch(pid: int, control: socket.socket) -> str:
 
 def _over_the_tree_limits() -> str | None:
     tree = _descendants()
-    if len(tree) > isolation.PROCESSES:
+    if len(tree) > limits.PROCESSES:
         return "processes"
     inherited = _own_memory("self")  # each process shares this much with us
     taken = sum(max(0, _own_memory(pid) - inherited) for pid in tree)
-    return "memory" if taken > 3 * isolation.MEMORY_BYTES else None
+    return "memory" if taken > 3 * limits.MEMORY_BYTES else None
 
 
 def _own_memory(pid: int | str) -> int:

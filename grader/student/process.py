@@ -8,34 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import select
-import selectors
-import shutil
-import signal
-import socket
-import tempfile
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from grader.records import Layer
-from grader.student import isolation, nursery, wire
+from grader.student import limits, wire
+from grader.student.limits import Status
+from grader.student.wire import Channel
 
 if TYPE_CHECKING:
     import torch
-
-OUTPUT_KEPT = 1 << 20
-OUTPUT_TAKEN = 64 << 20
-_EVENTS_TAKEN = 1 << 20
-
-#: Places of the kit that hold answers; hidden from a student where the system allows it.
-_ROOT = Path(__file__).parents[2]
-_HIDDEN = ("solution", "tests", "docs", "notebooks", "grader/exercises", ".git")
-
 
 #: An operation of `server.Student` with what it is given.
 Request = tuple[str, dict[str, Any]]
@@ -68,104 +51,63 @@ class Answer:
         return error if isinstance(error, dict) else None
 
 
-@dataclass
-class Nursery:
-    """A running nursery: our end of its socket, and its process if that is our child."""
+class Place(Protocol):
+    """One student's process, its channels, and who looks after it.
 
-    channel: socket.socket
-    pid: int | None = None
+    ``events`` is what `trace.Events` has written, once the place was left;
+    ``flooded`` says whether the process was ended because it printed too much.
+    """
+
+    wire: Channel
+    output: bytearray
+    events: bytes | bytearray
+    flooded: bool
+
+    def leave(self, grace: float) -> Status:
+        """End the whole process tree, which has `grace` seconds to end by itself."""
+
+
+class Nest(Protocol):
+    """Where students' processes come from."""
+
+    #: The process that it is, if that is our child.
+    pid: int | None
     #: Whether namespaces work here; None until they are known not to. Then the reason why.
-    refusal: str | None = None
-    #: Where its students work; None for a folder that we make for each.
-    scratch: str | None = None
-    #: The layers around the nursery itself.
-    layers: tuple[Layer, ...] = ()
-    #: Whether no second student may come to where one has been.
-    single_use: bool = False
-    used: bool = False
-    #: Whether a student has missed it already; its own socket may close a moment later.
-    gone: bool = False
-
-    @classmethod
-    def fork(cls, layers: tuple[Layer, ...] = ()) -> Nursery:
-        """Fork a nursery from this process, which has torch loaded and nothing to hide."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        pid = nursery.start(ours, theirs)
-        theirs.close()
-        return cls(ours, pid, layers=layers)
+    refusal: str | None
 
     @property
     def ready(self) -> bool:
-        """Whether the next student may come: it is alive, and clean."""
-        ended = bool(select.select([self.channel], [], [], 0)[0])  # it never says a word
-        return not ended and not self.gone and not (self.single_use and self.used)
+        """Whether the next student may come."""
+
+    def prepare(self) -> None:
+        """Do ahead of time what the next student would wait for."""
+
+    def place(self, module: str, *, namespaces: bool) -> Place:
+        """Make a process that serves `module`."""
+
+    def layers_around(self, refusal: str | None) -> tuple[Layer, ...]:
+        """The layers around a student; `refusal` is why there are no namespaces."""
 
     def close(self) -> None:
-        """End the nursery; its students end with it."""
-        self.channel.close()  # it sees that, and goes
-        if self.pid is None:
-            return
-        with contextlib.suppress(OSError):
-            process = os.pidfd_open(self.pid)
-            if not select.select([process], [], [], 1)[0]:
-                os.kill(self.pid, signal.SIGKILL)
-            os.close(process)
-            os.waitpid(self.pid, 0)
-
-
-@dataclass
-class _Channels:
-    """Our ends of what connects us to one student."""
-
-    wire: Connection
-    output: int
-    events: int
-    control: socket.socket
+        """End all that is left."""
 
 
 @dataclass
 class Student:
     """A student's process with one file loaded (or not: see the answer of `load`)."""
 
-    nest: Nursery
+    nest: Nest
     module: str
     namespaces: bool = True
     ended: StudentEnded | None = None
     output: bytearray = field(default_factory=bytearray)
     events: list[tuple[str, str]] = field(default_factory=list)
     left_behind: int = 0
-    _flood: bool = False
 
     def __post_init__(self) -> None:
-        self.nest.used = True
         self._closed = False
-        self._scratch = self.nest.scratch or tempfile.mkdtemp(prefix="grader-")
-        if self.namespaces and self.nest.refusal is None:
-            self._open(namespaces=True)
-        else:
-            self._open(namespaces=False)
-
-    def _open(self, *, namespaces: bool) -> None:
-        ours, theirs = socket.socketpair()
-        output, output_theirs = os.pipe()
-        events, events_theirs = os.pipe()
-        control, control_theirs = socket.socketpair()
-        request = {
-            "scratch": self._scratch,
-            "module": self.module,
-            "namespaces": namespaces,
-            # A nursery with a place of its own is where these are not.
-            "hide": [] if self.nest.scratch else [str(_ROOT / name) for name in _HIDDEN],
-        }
-        fds = [theirs.fileno(), output_theirs, events_theirs, control_theirs.fileno()]
-        socket.send_fds(self.nest.channel, [json.dumps(request).encode()], fds)
-        for end in (theirs, control_theirs):
-            end.close()
-        os.close(output_theirs)
-        os.close(events_theirs)
-        self._channels = _Channels(Connection(ours.detach()), output, events, control)
-        self._drain = threading.Thread(target=self._drain_until_closed, daemon=True)
-        self._drain.start()
+        namespaces = self.namespaces and self.nest.refusal is None
+        self._place = self.nest.place(self.module, namespaces=namespaces)
 
     def ask(self, operation: str, /, **given: Any) -> Answer:
         """Run one operation of `server.Student`; tensors are sent as tensors.
@@ -187,7 +129,7 @@ class Student:
             self._send(requests)
         for operation, given in requests:
             try:
-                facts, tensors = wire.receive(self._channels.wire)
+                facts, tensors = wire.receive(self._place.wire)
             except wire.WireError:
                 self.close()
                 self.ended = StudentEnded("protocol", operation)
@@ -204,7 +146,7 @@ class Student:
             tensors.update({f"{i}/{name}": t for name, t in sent.items()})
             rest = {name: v for name, v in given.items() if name not in sent}
             operations.append({"op": operation, "args": rest})
-        wire.send(self._channels.wire, {"requests": operations}, tensors)
+        wire.send(self._place.wire, {"requests": operations}, tensors)
 
     def _no_answer(self, operation: str, given: dict[str, Any]) -> Answer:
         """Raise for what ended the process, unless the system refused to start it so."""
@@ -213,12 +155,11 @@ class Student:
             self.nest.refusal = status.namespaces
             self.__init__(self.nest, self.module, namespaces=False)  # type: ignore[misc]
             return self.ask(operation, **given)
-        self.nest.gone = self.nest.gone or status.why == "lost"
-        why = "output" if self._flood else status.why
+        why = "output" if self._place.flooded else status.why
         self.ended = StudentEnded(why, operation, status.code)
         raise self.ended
 
-    def close(self, grace: float = 0) -> nursery.Status:
+    def close(self, grace: float = 0) -> Status:
         """End the whole process tree, once; returns how it ended. Safe to call twice.
 
         A process that hung up gets `grace` seconds to end by itself, so that
@@ -226,47 +167,14 @@ class Student:
         """
         if not self._closed:
             self._closed = True
-            self._status = self._finish(grace)
+            self._status = self._place.leave(grace)
+            self.left_behind = self._status.left_behind
+            self.output = self._place.output
+            for line in self._place.events[: limits.EVENTS_TAKEN].splitlines():
+                with contextlib.suppress(ValueError, TypeError):
+                    event, detail = json.loads(line)
+                    self.events.append((str(event)[:80], str(detail)[:400]))
         return self._status
-
-    def _finish(self, grace: float) -> nursery.Status:
-        control = self._channels.control
-        status = nursery.Status("lost")
-        with contextlib.suppress(OSError, ValueError, TypeError):
-            if not select.select([control], [], [], grace)[0]:
-                control.shutdown(socket.SHUT_WR)
-                control.settimeout(isolation.WALL_SECONDS)
-            status = nursery.Status(**json.loads(control.recv(4096)))
-        self._drain.join(5)
-        self._channels.wire.close()
-        control.close()
-        if not self.nest.scratch:
-            shutil.rmtree(self._scratch, ignore_errors=True)
-        self.left_behind = status.left_behind
-        return status
-
-    def _drain_until_closed(self) -> None:
-        """Take what the student prints, so that it never blocks, up to a bound."""
-        raw_events = bytearray()
-        taken = 0
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._channels.output, selectors.EVENT_READ, self.output)
-            selector.register(self._channels.events, selectors.EVENT_READ, raw_events)
-            while selector.get_map():
-                for key, _ in selector.select():
-                    chunk = os.read(key.fd, 1 << 16)
-                    taken += len(chunk)
-                    key.data.extend(chunk[: max(0, OUTPUT_KEPT - len(key.data))])
-                    if taken > OUTPUT_TAKEN and not self._flood:
-                        self._flood = True
-                        self._channels.control.shutdown(socket.SHUT_WR)
-                    if not chunk:
-                        selector.unregister(key.fd)
-                        os.close(key.fd)
-        for line in raw_events[:_EVENTS_TAKEN].splitlines():
-            with contextlib.suppress(ValueError, TypeError):
-                event, detail = json.loads(line)
-                self.events.append((str(event)[:80], str(detail)[:400]))
 
     @property
     def lost(self) -> bool:
@@ -275,17 +183,4 @@ class Student:
 
     def layers(self) -> tuple[Layer, ...]:
         """The layers of isolation that were on for this student."""
-        names = ("process namespace", "no network", "read-only files")
-        refusal = self.nest.refusal if self.namespaces else "not asked for"
-        limits = (
-            f"CPU {isolation.CPU_SECONDS} s, wall {isolation.WALL_SECONDS} s, "
-            f"memory {isolation.MEMORY_BYTES >> 30} GiB beyond torch, "
-            f"output {OUTPUT_TAKEN >> 20} MiB, files {isolation.FILE_BYTES >> 20} MiB, "
-            f"{isolation.PROCESSES} processes"
-        )
-        return (
-            Layer("own process", on=True, why="ended with all that it starts"),
-            Layer("limits", on=True, why=limits),
-            *(Layer(name, refusal is None, refusal or "Linux namespaces") for name in names),
-            *self.nest.layers,
-        )
+        return self.nest.layers_around(self.nest.refusal if self.namespaces else "not asked for")

@@ -17,7 +17,6 @@ import sys
 import tempfile
 import threading
 import types
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +29,13 @@ Tensors = dict[str, torch.Tensor]
 Facts = dict[str, Any]
 
 _KEPT_ENVIRONMENT = (
-    "PATH",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
+    *("PATH", "LANG", "LC_ALL", "LC_CTYPE", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"),
+    # Windows itself needs these to load libraries and to start programs.
+    *("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "PROCESSOR_ARCHITECTURE"),
 )
 
 
-def serve(connection: Connection, events_fd: int, module: str) -> None:
+def serve(connection: wire.Channel, events_fd: int, module: str) -> None:
     """Answer requests about the module `module`.py until the other side hangs up."""
     Student(connection, events_fd, module).run()
 
@@ -69,7 +65,7 @@ def _upstream(y: torch.Tensor, grad_output: torch.Tensor) -> torch.Tensor:
 class Student:
     """One loaded file and the operations on it."""
 
-    def __init__(self, connection: Connection, events_fd: int, module: str) -> None:
+    def __init__(self, connection: wire.Channel, events_fd: int, module: str) -> None:
         self.connection = connection
         self.name = module
         self.scratch = os.getcwd()
@@ -325,6 +321,8 @@ def _clean_interpreter(path: str) -> None:
     home_folder = os.path.join(scratch, "home")
     os.mkdir(home_folder)
     os.environ.update(kept, HOME=home_folder, TMPDIR=scratch)
+    if sys.platform == "win32":
+        os.environ.update(USERPROFILE=home_folder, TEMP=scratch, TMP=scratch)
     sys.argv[:] = [name]
     sys.path[:] = [scratch, *(p for p in sys.path if p not in ours)]
     sys.modules["__main__"] = types.ModuleType("__main__")

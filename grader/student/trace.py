@@ -215,12 +215,12 @@ class Events:
         if type(path) is not str:
             return None
         place = os.path.abspath(path)
-        inside = place.startswith((self.scratch + "/", "/dev/null"))
+        inside = path == os.devnull or place.startswith(self.scratch + os.sep)
         writes = bool(type(flags) is int and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
         if writes and not inside:
             return f"write {place[:200]}"
-        library = "/site-packages/" in place or "/lib/python" in place
-        if inside or library or not _SECRETS.search(place):
+        library = "-packages" in place or place.startswith(_STANDARD_LIBRARY)
+        if inside or library or not _SECRETS.search(place.replace(os.sep, "/")):
             return None
         return f"read {place[:200]}"
 

@@ -11,12 +11,9 @@ from __future__ import annotations
 import json
 import math
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
 
 #: The largest message that is read, in bytes.
 MAX_MESSAGE = 64 << 20
@@ -33,11 +30,24 @@ _DTYPES = {
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 
 
+class Channel(Protocol):
+    """What carries whole messages, such as a `multiprocessing.connection.Connection`."""
+
+    def send_bytes(self, message: bytes, /) -> None:
+        """Send one message."""
+
+    def recv_bytes(self, largest: int, /) -> bytes:
+        """Wait for one message; EOFError or OSError when none will come."""
+
+    def close(self) -> None:
+        """Hang up."""
+
+
 class WireError(Exception):
     """A message that is late, malformed, too large or of another kind."""
 
 
-def send(connection: Connection, facts: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+def send(connection: Channel, facts: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
     """Send JSON-ready facts and named tensors (any shape, strided, on the CPU)."""
     about = [[name, _NAMES[t.dtype], list(t.shape)] for name, t in tensors.items()]
     header = json.dumps({"facts": facts, "tensors": about}).encode()
@@ -52,7 +62,7 @@ def _bytes(t: torch.Tensor) -> bytes:
     return bytes(flat.contiguous().view(torch.uint8).numpy().tobytes())
 
 
-def receive(connection: Connection) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+def receive(connection: Channel) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
     """Receive what `send` sent.
 
     Raises:

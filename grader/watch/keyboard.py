@@ -6,10 +6,12 @@ import os
 import re
 import signal
 import sys
-import termios
-import tty
 from types import TracebackType
 from typing import Self
+
+if sys.platform != "win32":
+    import termios
+    import tty
 
 _END = "\x04"
 #: What arrows and function keys send.
@@ -23,12 +25,13 @@ class Keyboard:
         self._fd = sys.stdin.fileno()
 
     def __enter__(self) -> Self:
-        self._before = termios.tcgetattr(self._fd)
-        tty.setcbreak(self._fd, termios.TCSANOW)
-        # After Ctrl-Z and `fg` the terminal has the shell's settings.
-        self._on_resume = signal.signal(
-            signal.SIGCONT, lambda *_: tty.setcbreak(self._fd, termios.TCSANOW)
-        )
+        if sys.platform != "win32":  # there nobody asks for keys
+            self._before = termios.tcgetattr(self._fd)
+            tty.setcbreak(self._fd, termios.TCSANOW)
+            # After Ctrl-Z and `fg` the terminal has the shell's settings.
+            self._on_resume = signal.signal(
+                signal.SIGCONT, lambda *_: tty.setcbreak(self._fd, termios.TCSANOW)
+            )
         return self
 
     def __exit__(
@@ -37,8 +40,9 @@ class Keyboard:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        signal.signal(signal.SIGCONT, self._on_resume)
-        termios.tcsetattr(self._fd, termios.TCSANOW, self._before)
+        if sys.platform != "win32":
+            signal.signal(signal.SIGCONT, self._on_resume)
+            termios.tcsetattr(self._fd, termios.TCSANOW, self._before)
 
     def fileno(self) -> int:
         """Return the descriptor to wait for."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from multiprocessing.connection import wait
 from pathlib import Path
+from typing import Any
 
 from grader import handout, hints, memory
 from grader.records import Report
@@ -55,17 +56,18 @@ class Session:
         self._check()
         while True:
             busy = self._started is not None
-            sources = [self.saves.fileno()]
+            # Each is waited for as it is: Windows can't wait for its number.
+            sources: list[Any] = [self.saves]
             if keyboard:
-                sources.append(keyboard.fileno())
+                sources.append(keyboard)
             if busy:
-                sources.append(self.judge.fileno())
-            ready = wait(sources, _SPINNER_TURN if busy else _GLANCE)
-            if self.saves.fileno() in ready:
+                sources.append(self.judge)
+            ready: list[Any] = wait(sources, _SPINNER_TURN if busy else _GLANCE)
+            if self.saves in ready:
                 self.saves.take()
-            if busy and self.judge.fileno() in ready:
+            if busy and self.judge in ready:
                 self._collect(self.judge.collect())
-            if keyboard and keyboard.fileno() in ready:
+            if keyboard and keyboard in ready:
                 for key in keyboard.read():
                     if key == "q":
                         return
