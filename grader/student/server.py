@@ -143,7 +143,8 @@ class Student:
         self, out: Tensors, facts: Facts, tensors: Tensors, class_name: str, helper_name: str
     ) -> None:
         """Write the file into the scratch folder and import it as a module."""
-        Path(self.path).write_bytes(tensors["source"].numpy().tobytes())
+        source = tensors["source"].numpy().tobytes()
+        Path(self.path).write_bytes(source)
         spec = importlib.util.spec_from_file_location(self.name, self.path)
         assert spec is not None
         assert spec.loader is not None
@@ -175,7 +176,7 @@ class Student:
         facts["functions"] = [
             name for name, v in names.items() if _is_custom_function(v) and type(name) is str
         ][:20]
-        facts["patched"] = self.before.patched()
+        facts["patched"] = self.before.patched(source.decode(errors="replace"))
         facts["settings"] = self.before.changed_settings()
 
     def do_forward(

@@ -12,6 +12,7 @@ import re
 import sys
 import sysconfig
 import types
+import unicodedata
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -238,6 +239,12 @@ _OWNERS: dict[str, Any] = {
 _NAMES = {place: dict(vars(owner)) for place, owner in _OWNERS.items()}
 
 
+#: What can set a name that doesn't stand in the source.
+_MAKES_NAMES = re.compile(
+    r"__|\b(setattr|delattr|exec|eval|compile|globals|locals|vars|dir|reload|ctypes)\b"
+)
+
+
 class Snapshot:
     """Names and settings of Python and torch, as they were before student code ran."""
 
@@ -254,14 +261,21 @@ class Snapshot:
             "the number of threads": torch.get_num_threads(),
         }
 
-    def patched(self) -> list[str]:
-        """Dotted names whose value is another one now; new names don't count."""
+    def patched(self, source: str) -> list[str]:
+        """Dotted names whose value is another one now; new names don't count.
+
+        A look at a value takes its memory page anew, so where names can't be made
+        up while `source` runs, only those that stand in it are looked at.
+        """
+        source = unicodedata.normalize("NFKC", source)  # as Python does with names
+        mentioned = None if _MAKES_NAMES.search(source) else set(re.findall(r"\w+", source))
         return [
             f"{place}.{name}"
             for place, owner in _OWNERS.items()
-            for name, value in _NAMES[place].items()
+            for before in (_NAMES[place],)
+            for name in (before if mentioned is None else sorted(mentioned & before.keys()))
             # torch itself renames torch.Storage when the default dtype changes.
-            if name != "Storage" and vars(owner).get(name, value) is not value
+            if name != "Storage" and vars(owner).get(name, before[name]) is not before[name]
         ][:20]
 
     def changed_settings(self) -> list[str]:
