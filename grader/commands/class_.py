@@ -99,6 +99,8 @@ def _grader(jobs: int | None, scheduler: str | None, *, trust: bool) -> Grader:
         from grader.classroom.cluster import Cluster
 
         return Cluster(scheduler, trust=trust)
+    if not sys.platform.startswith("linux"):
+        fail("a class is graded on Linux: use one in a virtual machine, or --scheduler to reach it")
     crew = Crew(jobs or _cores(), _trusted(trust))
     crew.start()
     return crew
