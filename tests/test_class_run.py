@@ -137,7 +137,8 @@ def test_the_corpus_as_a_class(tmp_path, turn):
         report = found[f"s{i:03}"]
         mistakes = [d["mistake"] for d in report["diagnoses"]]
         got = [report["verdict"], mistakes[0] if mistakes else None]
-        assert got in (CASES[name], alone(name, report["seed"])), name
+        # A few files change their name of a mistake with the seed: alone they do so, too.
+        assert got == CASES[name] or got == alone(name, report["seed"]), name
 
 
 def alone(name, seed):

@@ -24,6 +24,10 @@ def make(tmp_path):
         return subprocess.run(
             [program, *arguments],
             cwd=tmp_path,
+            # Tests may run under make themselves; the one under test is not its child.
+            env={
+                k: v for k, v in os.environ.items() if k not in ("MAKELEVEL", "MAKEFLAGS", "MFLAGS")
+            },
             capture_output=True,
             text=True,
             timeout=120,

@@ -303,13 +303,10 @@ class Student:
         facts.setdefault("values", {})[name] = about = describe(value)
         if about["kind"] in ("tuple", "list") and about["length"]:
             value, about = value[0], about["items"][0]
-        if (
-            about["kind"] == "tensor"
-            and about["strided"]
-            and not about["dtype"].startswith("complex")
-        ):
+        if about["kind"] == "tensor" and about["strided"]:
             plain = torch.Tensor.as_subclass(value, torch.Tensor).detach()
-            out[name] = plain.clone()  # as it is now: later calls may change it
+            if plain.dtype in wire.DTYPES:
+                out[name] = plain.clone()  # as it is now: later calls may change it
 
 
 def _clean_interpreter(path: str) -> None:
