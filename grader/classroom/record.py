@@ -19,10 +19,11 @@ from typing import Any, BinaryIO
 
 from grader.records import SCHEMA, Report
 from grader.render.json import plain
+from grader.service import GraderError
 from grader.source import Source
 
 
-class RecordError(Exception):
+class RecordError(GraderError):
     """The folder can't be used as it is; the text says what to do."""
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from grader.service import GraderError
 from grader.source import MAX_BYTES, Source
 
 #: More entries than this are no class.
@@ -30,7 +31,7 @@ _ATTEMPT = re.compile(r"(?P<stem>.+?)(?:-(?P<canvas>\d+)| \((?P<browser>\d+)\))?
 _IGNORED = {"__MACOSX", "__pycache__", ".ipynb_checkpoints", ".git", ".DS_Store", "Thumbs.db"}
 
 
-class SubmissionsError(Exception):
+class SubmissionsError(GraderError):
     """The place can't be read as submissions at all; the text says why."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import os
 import signal
 import sys
@@ -48,38 +50,44 @@ def command(
     as Canvas, Moodle and Gradescope give them out.
     """
     signal.signal(signal.SIGTERM, _stop)
-    try:
-        grader = _grader(jobs, scheduler, trust=trust_submissions)
-    except GraderError as error:
-        fail(str(error))
-    # Torch is being loaded; meanwhile comes what writes the reports.
-    from grader.classroom.progress import Progress
-    from grader.classroom.record import Record, RecordError
-    from grader.classroom.run import Run
-    from grader.classroom.submissions import SubmissionsError, find
-    from grader.render import figures  # noqa: F401
+    _need("jinja2", "matplotlib")
+    with contextlib.ExitStack() as at_the_end:
+        try:
+            grader = _grader(jobs, scheduler, trust=trust_submissions)
+            at_the_end.callback(grader.close)
+            # Torch is being loaded; meanwhile comes what writes the reports.
+            from grader.classroom.progress import Progress
+            from grader.classroom.record import Record
+            from grader.classroom.run import Run
+            from grader.classroom.submissions import find
+            from grader.render import figures  # noqa: F401
 
-    try:
-        found = find(submissions, exercise)
-        record = Record.open(out, exercise, seed, resume=resume)
-        run = Run(found, record, anonymous=anonymous, gradescope=gradescope, junit=junit)
-        for name, why in found.unassigned:
-            click.echo(f"grader: not assigned: {name!r}: {why}", err=True)
-        with Progress(len(found.submissions)) as progress:
-            run.grade(grader, progress.graded)
-        summary = run.finish()
-    except (GraderError, SubmissionsError, RecordError) as error:
-        fail(str(error))
-    except OSError as error:
-        fail(f"{error.filename or out}: {error.strerror}")
-    except KeyboardInterrupt:
-        fail(f"stopped; what is graded is kept, and --resume goes on (--out {out})")
-    finally:
-        grader.close()
+            found = find(submissions, exercise)
+            record = Record.open(out, exercise, seed, resume=resume)
+            run = Run(found, record, anonymous=anonymous, gradescope=gradescope, junit=junit)
+            for name, why in found.unassigned:
+                click.echo(f"grader: not assigned: {name!r}: {why}", err=True)
+            with Progress(len(found.submissions)) as progress:
+                run.grade(grader, progress.graded)
+            summary = run.finish()
+        except GraderError as error:
+            fail(str(error))
+        except OSError as error:
+            fail(f"{error.filename or out}: {error.strerror or error}")
+        except KeyboardInterrupt:
+            fail(f"stopped; what is graded is kept, and --resume goes on (--out {out})")
     click.echo(f"{summary.passed} of {len(summary.rows)} passed: {out / 'class.html'}")
     for student, fault in run.faults.items():
         click.echo(f"grader: not graded: {student!r}: {fault}", err=True)
     sys.exit(2 if run.faults else 0)
+
+
+def _need(*modules: str) -> None:
+    """End with status 2 and a way on when something of the extra `instructor` is missing."""
+    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    if missing:
+        words = " and ".join(missing)
+        fail(f"this needs {words}: make grade-class installs it, or pip install -e '.[instructor]'")
 
 
 def _trusted(wanted: bool) -> str:
