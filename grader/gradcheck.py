@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch.autograd.gradcheck import GradcheckError
 
-from grader.student.process import Answer, Request, Student, StudentEnded
+from grader.student.process import Answer, Student, StudentEnded
+from grader.student.wire import Request
 
 _EPS = 1e-6
 

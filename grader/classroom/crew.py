@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import socket
 import subprocess
@@ -20,6 +21,10 @@ from grader.records import Report
 from grader.service import GraderError, killed_report
 from grader.source import Source
 
+#: With a task in advance, a judge need not wait while a report is written.
+_TASKS = 2
+#: What can be sent in advance, in bytes, without waiting for the judge to take it.
+_IN_ADVANCE = 1 << 16
 #: A judge that says nothing for so long is stuck: every limit has struck long before.
 _PATIENCE = 120.0
 _ROOT = Path(__file__).parents[2]
@@ -47,14 +52,16 @@ class Grader(Protocol):
 
 @dataclass
 class _Judge:
-    """Our end of a judge's connection, and what it is at work on."""
+    """Our end of a judge's connection, and the tasks that it has, the current one first."""
 
     connection: Connection
-    task: Task | None = None
+    tasks: deque[Task] = field(default_factory=deque)
     since: float = 0.0
 
     def give(self, task: Task) -> None:
-        self.task, self.since = task, time.monotonic()
+        if not self.tasks:
+            self.since = time.monotonic()
+        self.tasks.append(task)
         source = task.source
         about = {"size": source.size, "unreadable": source.unreadable}
         request = {"kind": "grade", "name": source.name, "exercise": task.exercise}
@@ -141,30 +148,37 @@ class Crew:
     def _grade(
         self, tasks: Iterable[Task], jobs: int
     ) -> Iterator[tuple[Task, Report | GraderError | None]]:
-        waiting, source = deque[Task](), iter(tasks)
-        busy: list[_Judge] = []
+        waiting = iter(tasks)
+        done: list[tuple[Task, Report | GraderError | None]] = []
         while True:
-            while len(busy) < jobs and (task := self._next(waiting, source)):
-                judge = self._free_judge(busy)
+            while self._has_room(jobs) and (task := next(waiting, None)):
+                judge = self._judge_with_room(jobs)
+                if judge.tasks and len(task.source.data) > _IN_ADVANCE:
+                    waiting = itertools.chain([task], waiting)
+                    break
                 judge.give(task)
-                busy.append(judge)
+            # Whoever takes the reports works on them while the judges do.
+            yield from done
+            done = []
+            busy = [judge for judge in self._judges if judge.tasks]
             if not busy:
                 return
             ready = wait([judge.connection for judge in busy], timeout=1)
             for judge in [j for j in busy if j.connection in ready]:
-                busy.remove(judge)
-                assert judge.task is not None
                 report = judge.take()
+                done.append((judge.tasks.popleft(), report or self._fault()))
+                judge.since = time.monotonic()
                 if report is None:
                     judge.connection.close()
                     self._judges.remove(judge)
-                yield judge.task, report or self._fault()
-            if any(time.monotonic() - judge.since > _PATIENCE for judge in busy):
-                stuck = {j.task for j in busy if time.monotonic() - j.since > _PATIENCE}
-                waiting.extend(j.task for j in busy if j.task and j.task not in stuck)
-                busy.clear()
+                    waiting = itertools.chain(judge.tasks, waiting)
+            late = time.monotonic() - _PATIENCE
+            if any(judge.tasks and judge.since < late for judge in self._judges):
+                done += [
+                    (j.tasks.popleft(), None) for j in self._judges if j.tasks and j.since < late
+                ]
+                waiting = itertools.chain(*(judge.tasks for judge in self._judges), waiting)
                 self.close()
-                yield from ((task, None) for task in stuck if task)
 
     def _fault(self) -> GraderError | None:
         """What a judge said before it ended; None where it was ended without a word."""
@@ -175,19 +189,15 @@ class Crew:
         self._heard = self._errors.tell()
         return GraderError(lines[-1]) if lines else None
 
-    @staticmethod
-    def _next(waiting: deque[Task], source: Iterator[Task]) -> Task | None:
-        return waiting.popleft() if waiting else next(source, None)
+    def _has_room(self, jobs: int) -> bool:
+        return len(self._judges) < jobs or any(len(j.tasks) < _TASKS for j in self._judges[:jobs])
 
-    def _free_judge(self, busy: list[_Judge]) -> _Judge:
-        for judge in self._judges:
-            if judge not in busy and not judge.connection.poll():
-                return judge
+    def _judge_with_room(self, jobs: int) -> _Judge:
         # A judge with something to say, unasked, has retired.
-        self._judges = [judge for judge in self._judges if judge in busy]
-        judge = self._new_judge()
-        self._judges.append(judge)
-        return judge
+        self._judges = [j for j in self._judges if j.tasks or not j.connection.poll()]
+        if len(self._judges) < jobs:
+            self._judges.append(self._new_judge())
+        return min(self._judges[:jobs], key=lambda judge: len(judge.tasks))
 
     def _new_judge(self) -> _Judge:
         for _ in range(3):  # a house that was ended is built again

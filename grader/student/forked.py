@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Layer
 from grader.student import limits, nursery
+from grader.student.ledger import Reader
 from grader.student.limits import Status
 from grader.student.wire import Channel
 
@@ -123,14 +124,15 @@ class ForkedPlace:
             # A nursery with a place of its own is where these are not.
             "hide": [] if self.nest.scratch else [str(_ROOT / name) for name in _HIDDEN],
         }
-        fds = [theirs.fileno(), output_theirs, events_theirs, control_theirs.fileno()]
+        answers = os.memfd_create("answers")
+        fds = [theirs.fileno(), answers, output_theirs, events_theirs, control_theirs.fileno()]
         with contextlib.suppress(OSError):  # then it is lost, as `leave` finds
             socket.send_fds(self.nest.channel, [json.dumps(request).encode()], fds)
         for end in (theirs, control_theirs):
             end.close()
         os.close(output_theirs)
         os.close(events_theirs)
-        self.wire: Channel = Connection(ours.detach())
+        self.wire: Channel = Reader(Connection(ours.detach()), answers)
         self._drain = threading.Thread(target=self._drain_until_closed, daemon=True)
         self._drain.start()
 

@@ -27,7 +27,7 @@ SCRATCH_BYTES = 64 << 20
 
 _NEWNS, _NEWIPC, _NEWUTS = 0x00020000, 0x08000000, 0x04000000
 _NEWUSER, _NEWPID, _NEWNET = 0x10000000, 0x20000000, 0x40000000
-_MS_REC, _MS_PRIVATE = 0x4000, 1 << 18
+_MS_PRIVATE = 1 << 18
 _SYS_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _ATTR_RDONLY = 442, -100, 0x8000, 1
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
@@ -52,9 +52,15 @@ def _own_user_namespace(flags: int) -> None:
     """Unshare `flags` and a user namespace in which we keep our user id."""
     user, group = os.geteuid(), os.getegid()
     _check(_libc().unshare(_NEWUSER | flags), "unshare")
-    Path("/proc/self/setgroups").write_text("deny")
-    Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
-    Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    for name, words in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{user} {user} 1"),
+        ("gid_map", f"{group} {group} 1"),
+    ):
+        # In a process just forked, each line of Python costs; a file object costs many.
+        file = os.open(f"/proc/self/{name}", os.O_WRONLY)
+        os.write(file, words.encode())
+        os.close(file)
 
 
 def _tmpfs(place: str, size: int) -> None:
@@ -63,8 +69,8 @@ def _tmpfs(place: str, size: int) -> None:
 
 
 def _set_read_only(place: str, *, on: bool) -> None:
-    """Make all mounts from `place` on read-only, or undo that for `place` alone."""
-    change = struct.pack("QQQQ", _ATTR_RDONLY if on else 0, 0 if on else _ATTR_RDONLY, 0, 0)
+    """Make all mounts from `place` on private and read-only, or `place` alone writable."""
+    change = struct.pack("QQQQ", _ATTR_RDONLY * on, _ATTR_RDONLY * (not on), _MS_PRIVATE, 0)
     flags = _AT_RECURSIVE if on else 0
     name = os.fsencode(place)
     result = _libc().syscall(_SYS_MOUNT_SETATTR, _AT_FDCWD, name, flags, change, len(change))
@@ -102,7 +108,6 @@ def enter_namespaces(scratch: str, hide: list[str]) -> None:
     """
     libc = _libc()
     _check(libc.unshare(_NEWNS | _NEWNET | _NEWIPC | _NEWUTS), "unshare")
-    _check(libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None), "private mounts")
     _set_read_only("/", on=True)
     for place in hide:
         if os.path.isdir(place):
@@ -121,10 +126,16 @@ def enter_namespaces(scratch: str, hide: list[str]) -> None:
     _own_user_namespace(_NEWNS)
 
 
-def limit_resources() -> None:
-    """Bound what this process may use; beyond it the kernel ends it or refuses."""
-    with open("/proc/self/statm", encoding="ascii") as statm:
-        present = int(statm.read().split()[0]) * resource.getpagesize()
+def address_space() -> int:
+    """The size in bytes of what this process has mapped, used or not."""
+    return int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
+
+
+def limit_resources(present: int) -> None:
+    """Bound what this process may use beyond the `address_space` that it was forked with.
+
+    Beyond it the kernel ends it or refuses.
+    """
     for what, soft, hard in (
         (resource.RLIMIT_CPU, CPU_SECONDS, CPU_SECONDS + 1),
         (resource.RLIMIT_AS, present + MEMORY_BYTES, present + MEMORY_BYTES),

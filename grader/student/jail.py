@@ -22,17 +22,21 @@ def main(requests: socket.socket) -> None:
     """Say whether namespaces work in here, then fork nurseries until the other side hangs up."""
     load_torch()
     # These load torch, so they come after the settings for it.
-    from grader.student import isolation, nursery
+    from grader.student import heap, isolation, nursery, rehearsal, server
 
     isolation.die_with_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    requests.sendall(json.dumps({"refusal": nursery.trial(tempfile.gettempdir())}).encode())
+    refusal = nursery.trial(tempfile.gettempdir())
+    student = server.Student()
+    rehearsal.rehearse(student)
+    heap.settle()
+    requests.sendall(json.dumps({"refusal": refusal}).encode())
     while True:
         message, fds, _, _ = socket.recv_fds(requests, 64, 1)
         if not message:
             return
         with socket.socket(fileno=fds[0]) as judge:
-            nursery.start(requests, judge)
+            nursery.start(requests, judge, student)
         requests.sendall(b"there it is")
 
 

@@ -32,7 +32,7 @@ class Inbox:
     def __init__(self, pipes: Pipes, home: str) -> None:
         self._pipes, self._home = pipes, home
         self._messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        self.send_bytes, self.close = pipes.send_bytes, pipes.close
+        self.send_bytes, self.flush, self.close = pipes.send_bytes, pipes.flush, pipes.close
         threading.Thread(target=self._read, daemon=True).start()
 
     def recv_bytes(self, largest: int, /) -> bytes:
@@ -69,7 +69,7 @@ def main(events: str) -> None:
     module = inbox.recv_bytes(_MAX_MESSAGE).decode()
     limit_resources()
     try:
-        server.serve(inbox, events_fd, module)
+        server.Student().serve(inbox, events_fd, module)
     finally:
         leave(home)
 

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.student import isolation, limits, server
+from grader.student.ledger import Writer
 from grader.student.limits import Status
 
 assert not TYPE_CHECKING or sys.platform == "linux"  # imported elsewhere, but never used
@@ -38,15 +39,20 @@ if sys.platform != "win32":
 _TICK = 0.05
 
 
-def start(parent: socket.socket, child: socket.socket) -> int:
-    """Fork a nursery that serves `child`; returns its process id."""
+def start(
+    parent: socket.socket, child: socket.socket, student: server.Student | None = None
+) -> int:
+    """Fork a nursery that serves `child`; returns its process id.
+
+    `student` is what it forks, if that was made ready here already.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
     if pid == 0:
         parent.close()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        _run_and_exit(partial(serve, child))
+        _run_and_exit(partial(serve, child, student))
     return pid
 
 
@@ -67,34 +73,38 @@ def trial(scratch: str) -> str | None:
         return answer.read() or None
 
 
-def serve(requests: socket.socket) -> None:
+def serve(requests: socket.socket, student: server.Student | None) -> None:
     """Look after students, where possible as the owner of PID namespaces, until hung up on."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    student = student or server.Student()
     try:
         isolation.own_pid_namespaces()
     except OSError as error:
         isolation.die_with_parent()
-        _look_after_all(requests, refused=str(error))
+        _look_after_all(requests, student, refused=str(error))
         return
     isolation.die_with_parent()
     pid = os.fork()
     if pid == 0:
         isolation.die_with_parent()
-        _run_and_exit(lambda: _look_after_all(requests, refused=""))
+        _run_and_exit(lambda: _look_after_all(requests, student, refused=""))
     requests.close()
     os.waitpid(pid, 0)
 
 
-def _look_after_all(requests: socket.socket, refused: str) -> None:
-    """Serve one request after another: JSON, with the four ends of a student's channels."""
+def _look_after_all(requests: socket.socket, student: server.Student, refused: str) -> None:
+    """Serve one request after another: JSON, with the student's end of each channel."""
     isolation.guard_memory(on=True)
     isolation.adopt_orphans()
     gc.freeze()
+    present = isolation.address_space()
     while True:
-        message, fds, _, _ = socket.recv_fds(requests, 65536, 4)
+        message, fds, _, _ = socket.recv_fds(requests, 65536, 5)
         if not message:
             return
-        wire, output, events, control = fds
+        *theirs, control = fds
         request = json.loads(message)
         with socket.socket(fileno=control) as judge:
             if request["namespaces"] and refused:
@@ -104,8 +114,8 @@ def _look_after_all(requests: socket.socket, refused: str) -> None:
                 fork = os.fork if refused else isolation.fork_into_pid_namespace
                 pid = fork()
                 if pid == 0:
-                    _run_and_exit(partial(_student, request, wire, output, events, control))
-            for fd in (wire, output, events):
+                    _run_and_exit(partial(_serve, student, request, fds, present))
+            for fd in theirs:
                 os.close(fd)
             if pid:
                 status = _look_after(pid, judge, alone=not refused)
@@ -143,7 +153,9 @@ def _told(status: Status) -> bytes:
     return json.dumps(asdict(status)).encode()
 
 
-def _student(request: dict[str, Any], wire: int, output: int, events: int, control: int) -> None:
+def _serve(student: server.Student, request: dict[str, Any], fds: list[int], present: int) -> None:
+    """Shut this process in, then serve: all that can be done before the fork is done by then."""
+    wire, answers, output, events, control = fds
     isolation.guard_memory(on=False)
     scratch = str(request["scratch"])
     if request["namespaces"]:
@@ -154,27 +166,21 @@ def _student(request: dict[str, Any], wire: int, output: int, events: int, contr
             os.write(control, _told(Status("refused", namespaces=str(error))))
             return
     isolation.die_with_parent()
-    with contextlib.suppress(OSError):
-        os.setsid()
+    os.setsid()
     isolation.drop_privileges()
     os.chdir(scratch)
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    # Ours to keep are two channels; whatever else is open here is not for students.
-    wire, events = (fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in (wire, events))
-    os.dup2(wire, 10)
-    os.dup2(events, 11)
+    # Ours to keep are three channels; whatever else is open here is not for students.
+    ours = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in (wire, answers, events)]
+    for i in range(3):
+        os.dup2(ours[i], 10 + i)
     os.closerange(3, 10)
-    os.closerange(12, 65536)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE):
-        signal.signal(
-            number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
-        )
+    os.closerange(13, 65536)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.nice(5)  # so that a flood of processes doesn't starve the nursery
-    isolation.limit_resources()
-    server.serve(Connection(10), 11, request["module"])
+    isolation.limit_resources(present)
+    student.serve(Writer(Connection(10), 11), 12, request["module"])
 
 
 def _watch(pid: int, control: socket.socket) -> str:

@@ -15,13 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from grader.records import Layer
 from grader.student import limits, wire
 from grader.student.limits import Status
-from grader.student.wire import Channel
+from grader.student.wire import Channel, Request
 
 if TYPE_CHECKING:
     import torch
-
-#: An operation of `server.Student` with what it is given.
-Request = tuple[str, dict[str, Any]]
 
 
 class StudentEnded(Exception):  # noqa: N818 - an ending, not always an error
@@ -126,7 +123,7 @@ class Student:
         if self.ended:
             raise self.ended
         with contextlib.suppress(OSError):  # then no answer comes, and the reason why
-            self._send(requests)
+            wire.send_requests(self._place.wire, requests)
         for operation, given in requests:
             try:
                 facts, tensors = wire.receive(self._place.wire)
@@ -138,15 +135,6 @@ class Student:
                 yield self._no_answer(operation, given)
             else:
                 yield Answer(tensors, facts)
-
-    def _send(self, requests: list[Request]) -> None:
-        operations, tensors = [], {}
-        for i, (operation, given) in enumerate(requests):
-            sent = {name: v for name, v in given.items() if hasattr(v, "dtype")}
-            tensors.update({f"{i}/{name}": t for name, t in sent.items()})
-            rest = {name: v for name, v in given.items() if name not in sent}
-            operations.append({"op": operation, "args": rest})
-        wire.send(self._place.wire, {"requests": operations}, tensors)
 
     def _no_answer(self, operation: str, given: dict[str, Any]) -> Answer:
         """Raise for what ended the process, unless the system refused to start it so."""

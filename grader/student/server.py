@@ -3,6 +3,9 @@
 It holds no reference value and no check. Each operation runs the student's code
 the way that a user of `Cube` would, and sends back the tensors that came out,
 with facts about how. An operation never raises: an error is an answer, too.
+
+What no file has a say in is done when a `Student` is made: where many are forked
+from one process, it is made there, before the first of them.
 """
 
 from __future__ import annotations
@@ -28,16 +31,14 @@ from grader.student.trace import Calls, Events, Snapshot, describe, describe_err
 Tensors = dict[str, torch.Tensor]
 Facts = dict[str, Any]
 
+#: A tensor with more elements is not sent; no right answer has as many.
+_LARGEST = 1 << 14
+
 _KEPT_ENVIRONMENT = (
     *("PATH", "LANG", "LC_ALL", "LC_CTYPE", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"),
     # Windows itself needs these to load libraries and to start programs.
     *("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "PROCESSOR_ARCHITECTURE"),
 )
-
-
-def serve(connection: wire.Channel, events_fd: int, module: str) -> None:
-    """Answer requests about the module `module`.py until the other side hangs up."""
-    Student(connection, events_fd, module).run()
 
 
 class _Upstream(torch.autograd.Function):
@@ -65,37 +66,30 @@ def _upstream(y: torch.Tensor, grad_output: torch.Tensor) -> torch.Tensor:
 class Student:
     """One loaded file and the operations on it."""
 
-    def __init__(self, connection: wire.Channel, events_fd: int, module: str) -> None:
-        self.connection = connection
-        self.name = module
-        self.scratch = os.getcwd()
-        self.path = os.path.join(self.scratch, module + ".py")
-        self.events = Events(events_fd, self.scratch)
+    def __init__(self) -> None:
+        _clean_interpreter()
+        self.events = Events()
         self.cube: Any = None
         self.helper: Any = None
         self.stage = "import"
 
-    def run(self) -> None:
-        """Receive, act, answer; the loop of this process."""
-        _clean_interpreter(self.path)
+    def serve(self, connection: wire.Channel, events_fd: int, module: str) -> None:
+        """Answer requests about `module`.py, here in the working directory, until hung up on."""
+        self.connection, self.name, scratch = connection, module, os.getcwd()
+        self.path = os.path.join(scratch, module + ".py")
+        self.events.tell(events_fd, scratch)
+        _move_in(scratch, self.path)
         process, self.before = os.getpid(), Snapshot()
         while True:
             try:
-                asked, tensors = wire.receive(self.connection)
-            except (EOFError, wire.WireError):
-                return
-            for i, request in enumerate(asked["requests"]):
-                prefix = f"{i}/"
-                given = {
-                    n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)
-                }
-                answer, out = self._act(request, given)
-                if os.getpid() != process:
-                    os._exit(0)  # a copy that the student's code forked
-                try:
+                for operation, given, tensors in wire.receive_requests(connection):
+                    answer, out = self._act(operation, given, tensors)
+                    if os.getpid() != process:
+                        os._exit(0)  # a copy that the student's code forked
                     self._answer(answer, out)
-                except (EOFError, OSError):
-                    return
+                connection.flush()
+            except (EOFError, OSError, wire.WireError):
+                return
 
     def _answer(self, facts: Facts, out: Tensors) -> None:
         try:
@@ -106,11 +100,10 @@ class Student:
             facts = {"error": {**describe_error(error, self.path), "stage": "answer"}}
             wire.send(self.connection, facts, {})
 
-    def _act(self, request: Facts, tensors: Tensors) -> tuple[Facts, Tensors]:
-        operation = getattr(self, "do_" + request["op"])
-        given = request["args"]
+    def _act(self, name: str, given: Facts, tensors: Tensors) -> tuple[Facts, Tensors]:
+        operation = getattr(self, "do_" + name)
         calls = Calls(self._watched() if given.pop("watch", False) else {})
-        self.stage = request["op"]
+        self.stage = name
         out: Tensors = {}
         facts: Facts = {}
         self.events.on = True
@@ -122,7 +115,7 @@ class Student:
         finally:
             self.events.on = False
         facts["returned"] = calls.returned
-        return facts, {name: t for name, t in out.items() if t.numel() < 1 << 20}
+        return facts, {name: t for name, t in out.items() if t.numel() <= _LARGEST}
 
     def _watched(self) -> dict[types.CodeType, str]:
         watched = {}
@@ -309,20 +302,14 @@ class Student:
                 out[name] = plain.clone()  # as it is now: later calls may change it
 
 
-def _clean_interpreter(path: str) -> None:
-    """Make this process look like a fresh `python` that is about to import `path`."""
-    scratch, name = os.path.split(path)
+def _clean_interpreter() -> None:
+    """Make this process look like a fresh `python`."""
     home = str(Path(__file__).parents[2])  # an installed grader lies among the other packages
     ours = {"", home} - {p for p in sys.path if p.endswith("-packages")}
     kept = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
     os.environ.clear()
-    home_folder = os.path.join(scratch, "home")
-    os.mkdir(home_folder)
-    os.environ.update(kept, HOME=home_folder, TMPDIR=scratch)
-    if sys.platform == "win32":
-        os.environ.update(USERPROFILE=home_folder, TEMP=scratch, TMP=scratch)
-    sys.argv[:] = [name]
-    sys.path[:] = [scratch, *(p for p in sys.path if p not in ours)]
+    os.environ.update(kept)
+    sys.path[:] = [p for p in sys.path if p not in ours]
     sys.modules["__main__"] = types.ModuleType("__main__")
     sys.dont_write_bytecode = True
     sys.stdin = open(0, encoding="utf-8", closefd=False)
@@ -334,6 +321,17 @@ def _clean_interpreter(path: str) -> None:
     )
     atexit._clear()
     tempfile.tempdir = None
+
+
+def _move_in(scratch: str, path: str) -> None:
+    """Make it look as if this `python` was about to import `path`, which lies in `scratch`."""
+    home = os.path.join(scratch, "home")
+    os.mkdir(home)
+    os.environ.update(HOME=home, TMPDIR=scratch)
+    if sys.platform == "win32":
+        os.environ.update(USERPROFILE=home, TEMP=scratch, TMP=scratch)
+    sys.argv[:] = [os.path.basename(path)]
+    sys.path.insert(0, scratch)
     random.seed()
     torch.default_generator.seed()  # torch.seed() would look for graphics cards as well
     gc.enable()

@@ -164,9 +164,13 @@ class Events:
     process is known.
     """
 
-    def __init__(self, fd: int, scratch: str) -> None:
-        self.fd, self.scratch, self.count, self.on = fd, scratch, 0, False
+    def __init__(self) -> None:
+        self.on = False
         sys.addaudithook(self._hook)
+
+    def tell(self, fd: int, scratch: str) -> None:
+        """Write to `fd` from now on, whenever it is `on`, what code in `scratch` does."""
+        self.fd, self.scratch, self.count = fd, scratch, 0
 
     def _hook(self, event: str, args: tuple[Any, ...]) -> None:
         if not self.on or self.count >= _MAX_EVENTS:

@@ -1,4 +1,4 @@
-"""Tensors and facts to bytes and back: a JSON header, then the tensors as safetensors.
+"""Requests, tensors and facts to bytes and back: a JSON header, then the tensors as safetensors.
 
     length of the header (4 bytes) | header | safetensors
 
@@ -37,6 +37,9 @@ class Channel(Protocol):
     def recv_bytes(self, largest: int, /) -> bytes:
         """Wait for one message; EOFError or OSError when none will come."""
 
+    def flush(self) -> None:
+        """Let the other side see all that was sent."""
+
     def close(self) -> None:
         """Hang up."""
 
@@ -71,6 +74,40 @@ def receive(connection: Channel) -> tuple[dict[str, Any], dict[str, torch.Tensor
         *(struct.error, MemoryError, safetensors.SafetensorError),
     ) as error:
         raise WireError(str(error)) from error
+
+
+#: An operation of `server.Student` with what it is given.
+Request = tuple[str, dict[str, Any]]
+
+
+def send_requests(connection: Channel, requests: list[Request]) -> None:
+    """Send requests, all at once; tensors among what they are given go as tensors."""
+    operations, tensors = [], {}
+    for i, (operation, given) in enumerate(requests):
+        sent = {name: v for name, v in given.items() if hasattr(v, "dtype")}
+        tensors.update({f"{i}/{name}": t for name, t in sent.items()})
+        rest = {name: v for name, v in given.items() if name not in sent}
+        operations.append({"op": operation, "args": rest})
+    send(connection, {"requests": operations}, tensors)
+
+
+def receive_requests(
+    connection: Channel,
+) -> list[tuple[str, dict[str, Any], dict[str, torch.Tensor]]]:
+    """Receive what `send_requests` sent: operations, what they are given, and its tensors.
+
+    Raises:
+        as `receive` does.
+    """
+    asked, tensors = receive(connection)
+    given: list[dict[str, torch.Tensor]] = [{} for _ in asked["requests"]]
+    for name, tensor in tensors.items():
+        number, _, plain = name.partition("/")
+        given[int(number)][plain] = tensor
+    return [
+        (request["op"], request["args"], its)
+        for request, its in zip(asked["requests"], given, strict=True)
+    ]
 
 
 def _unpack(message: bytes) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
