@@ -61,11 +61,11 @@ class Memory(threading.Thread):
             time.sleep(2)
 
     def __str__(self) -> str:
-        """Give the greatest sum in the first and in the last tenth of the run."""
+        """Give the median sum in the first and in the last tenth of the run."""
         part = max(1, len(self.seen) // 10)
         if not self.seen:
             return "?"
-        return f"{max(self.seen[:part]):.0f} -> {max(self.seen[-part:]):.0f}"
+        return f"{median(self.seen[:part]):.0f} -> {median(self.seen[-part:]):.0f}"
 
 
 def grade(size: int) -> tuple[float, str]:
