@@ -116,6 +116,16 @@ def test_a_server_that_is_killed_is_replaced(tmp_path, right, victim):
 
 
 @pytest.mark.tool("bwrap")
+def test_large_files_with_large_reports(tmp_path, right):
+    """Neither the next file nor the report fits into a socket: nobody may wait for the other."""
+    large = right + 'print("x" * 1_000_000)\n' + f"# {'-' * 78}\n" * 9000
+    folder = write(tmp_path / "class", **{f"s{i}": large for i in range(6)})
+    status, said = classes.grade(folder, tmp_path / "out", "--jobs", "2")
+    assert status == 0, said
+    assert {row["verdict"] for row in classes.rows(tmp_path / "out").values()} == {"pass"}
+
+
+@pytest.mark.tool("bwrap")
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("turn", range(ROUNDS))
 def test_the_corpus_as_a_class(tmp_path, turn):

@@ -107,7 +107,7 @@ class Jail:
         with theirs:
             command = [*_PYTHON, str(theirs.fileno())]
             self._process = subprocess.Popen(
-                command if self.trusted else [*_bubblewrap(), *command],
+                [*command, "open"] if self.trusted else [*_bubblewrap(), *command, "shut-in"],
                 stdin=subprocess.DEVNULL,
                 stdout=self._errors,
                 stderr=self._errors,

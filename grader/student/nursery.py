@@ -2,7 +2,7 @@
 
     judge ── nursery ── student (untrusted; process 1 of its PID namespace)
 
-The nursery holds nothing that a student may not read and never runs a backward.
+The nursery holds nothing that a student may not read and runs no student's code.
 It looks after one student at a time: enforces the limits that the kernel
 doesn't, ends the whole process tree and says how it ended.
 """

@@ -1,8 +1,8 @@
 """Runs every operation once on a file of our own, before students' processes are forked.
 
-What torch and Python do on first use only is done then for all of them: without
-it, each would spend a third of its time on that. Autograd in a process that is
-forked afterwards is safe where it has started no thread, so: without a GPU.
+What torch and Python do on first use only is done then for all of them. After a
+backward, a fork can run another only where autograd has started no threads: away
+from a graphics card.
 """
 
 from __future__ import annotations
