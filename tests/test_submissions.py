@@ -70,6 +70,13 @@ def test_a_wrong_file_is_told_what_and_never_the_answer(name, reports):
     assert not [text for text in told if "3 * x**2" in text or "3*x**2" in text]
 
 
+def test_what_was_answered_before_the_end_counts(reports):
+    """The contract is asked together with cube_grad, which ends the process."""
+    checks = {c.name: c.status for c in reports["wrong_exit_after_a_right_class.py"].checks}
+    assert checks.pop("cube_grad") == "fail"
+    assert set(checks.values()) == {"pass"}
+
+
 def test_every_mistake_has_a_submission(reports):
     rows = {f.mistake.key for f in EXERCISES["cube"].formulas} | set(CATALOGUE)
     seen = {d.mistake for report in reports.values() for d in report.diagnoses}
