@@ -66,7 +66,7 @@ class _Script:
 
 
 def rehearse(student: Student) -> None:
-    """Let `student` serve our file; afterwards this process is where and as it was."""
+    """Let `student` serve our file; afterwards this process is where it was, without a trace."""
     before, script = os.getcwd(), _Script(_requests())
     gc.freeze()  # a collection would look at all of torch
     with tempfile.TemporaryDirectory() as scratch:

@@ -69,14 +69,14 @@ class Student:
     def __init__(self) -> None:
         _clean_interpreter()
         self.events = Events()
-        self.cube: Any = None
-        self.helper: Any = None
-        self.stage = "import"
 
     def serve(self, connection: wire.Channel, events_fd: int, module: str) -> None:
         """Answer requests about `module`.py, here in the working directory, until hung up on."""
         self.connection, self.name, scratch = connection, module, os.getcwd()
         self.path = os.path.join(scratch, module + ".py")
+        self.cube: Any = None
+        self.helper: Any = None
+        self.stage = "import"
         self.events.tell(events_fd, scratch)
         _move_in(scratch, self.path)
         process, self.before = os.getpid(), Snapshot()
@@ -319,8 +319,6 @@ def _clean_interpreter() -> None:
     sys.stderr = open(
         2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
     )
-    atexit._clear()
-    tempfile.tempdir = None
 
 
 def _move_in(scratch: str, path: str) -> None:
@@ -332,6 +330,8 @@ def _move_in(scratch: str, path: str) -> None:
         os.environ.update(USERPROFILE=home, TEMP=scratch, TMP=scratch)
     sys.argv[:] = [os.path.basename(path)]
     sys.path.insert(0, scratch)
+    tempfile.tempdir = None
+    atexit._clear()
     random.seed()
     torch.default_generator.seed()  # torch.seed() would look for graphics cards as well
     gc.enable()
