@@ -202,9 +202,9 @@ def _bubblewrap() -> list[str]:
         raise FileNotFoundError("bwrap")
     return [
         *(program, *_NAMESPACES),
-        *_system(),
-        *_python(),
         *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108 - the jail's own
+        *_system(),
+        *_python(),  # after /tmp, where it may lie
         *("--dir", HOME, "--ro-bind", str(_STUDENT_SIDE), f"{_KIT}/grader/student"),
         *("--chdir", "/", "--"),
     ]

@@ -27,7 +27,7 @@ SCRATCH_BYTES = 64 << 20
 
 _NEWNS, _NEWIPC, _NEWUTS = 0x00020000, 0x08000000, 0x04000000
 _NEWUSER, _NEWPID, _NEWNET = 0x10000000, 0x20000000, 0x40000000
-_MS_PRIVATE = 1 << 18
+_MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 1 << 18
 _SYS_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _ATTR_RDONLY = 442, -100, 0x8000, 1
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
@@ -66,6 +66,19 @@ def _own_user_namespace(flags: int) -> None:
 def _tmpfs(place: str, size: int) -> None:
     options = f"size={size},mode=0777".encode()
     _check(_libc().mount(b"tmpfs", os.fsencode(place), b"tmpfs", 0, options), f"tmpfs on {place}")
+
+
+def _own_temporary() -> None:
+    """A /tmp to write to, as code may everywhere; of the old one only Python's own places stay."""
+    places = {p for p in (sys.prefix, sys.base_prefix, *sys.path) if p.startswith(_TEMPORARY + "/")}
+    kept = [(place, os.open(place, os.O_PATH)) for place in sorted(places) if os.path.isdir(place)]
+    _tmpfs(_TEMPORARY, SCRATCH_BYTES)
+    for place, fd in kept:
+        os.makedirs(place, exist_ok=True)
+        source = f"/proc/self/fd/{fd}".encode()
+        result = _libc().mount(source, os.fsencode(place), None, _MS_BIND | _MS_REC, None)
+        _check(result, f"bind {place}")
+        os.close(fd)
 
 
 def _set_read_only(place: str, *, on: bool) -> None:
@@ -109,13 +122,11 @@ def enter_namespaces(scratch: str, hide: list[str]) -> None:
     libc = _libc()
     _check(libc.unshare(_NEWNS | _NEWNET | _NEWIPC | _NEWUTS), "unshare")
     _set_read_only("/", on=True)
+    _own_temporary()
     for place in hide:
         if os.path.isdir(place):
             _tmpfs(place, 4096)
-    if not any(place.startswith(_TEMPORARY + "/") for place in (sys.prefix, *sys.path)):
-        # Code may write there as everywhere; it is gone with the process.
-        _tmpfs(_TEMPORARY, SCRATCH_BYTES)
-        os.makedirs(scratch, exist_ok=True)
+    os.makedirs(scratch, exist_ok=True)
     _tmpfs(scratch, SCRATCH_BYTES)
     if os.path.isdir(_SHARED_MEMORY):
         _tmpfs(_SHARED_MEMORY, SCRATCH_BYTES)
