@@ -120,7 +120,7 @@ def observe(
         seen.ones = ask(student, examiner.ones())
         seen.usual_numbers = ask(student, examiner.usual_numbers())
     elif not seen.findings("forward"):
-        seen.gradcheck = gradcheck(student, examiner.draw(3))
+        seen.gradcheck = gradcheck(student, examiner.draw(2))
     seen.contract, seen.helper = ask_all(student, plan["contract"], plan["helper"])
     _watch_the_first_broken(student, seen.contract)
     [[seen.second], [seen.changed_in_place]] = ask_all(

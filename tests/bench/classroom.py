@@ -57,7 +57,8 @@ class Memory(threading.Thread):
                 if not self.process.is_running():
                     return
                 continue
-            self.seen.append(total / 2**20)
+            if total:  # it has not ended yet
+                self.seen.append(total / 2**20)
             time.sleep(2)
 
     def __str__(self) -> str:
