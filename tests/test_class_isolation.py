@@ -16,6 +16,8 @@ pytestmark = pytest.mark.tool("bwrap")
 
 #: What an attack that worked would print.
 LEAK = "LEAK"
+#: How many right ones are among the attacks.
+HONEST = 200
 SECRET = "token-4711-of-the-teacher"  # noqa: S105 - what attacks look for
 
 ATTACKS = {
@@ -169,7 +171,7 @@ def outcome(tmp_path_factory, root):
         given["SUBMISSIONS"] = str(submissions)
         for name, body in ATTACKS.items():
             (submissions / f"{name}.py").write_text(attack(root, body, **given), "utf-8")
-        for i in range(8):
+        for i in range(HONEST):
             text = HELLO + (root / "solution/cube.py").read_text("utf-8")
             (submissions / f"honest{i}.py").write_text(text, "utf-8")
         scratch = place / "scratch"
@@ -219,7 +221,7 @@ def test_all_are_graded(outcome):
     assert done.returncode == 0, done.stderr
     with (out / "grades.csv").open(encoding="utf-8") as file:
         rows = {row["student"]: row for row in csv.DictReader(file)}
-    assert len(rows) == len(ATTACKS) + 8
+    assert len(rows) == len(ATTACKS) + HONEST
     for name, row in rows.items():
         if name.startswith("honest"):
             assert (row["verdict"], row["score"]) == ("pass", "10"), row
