@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import socket
 import subprocess
@@ -148,13 +147,13 @@ class Crew:
     def _grade(
         self, tasks: Iterable[Task], jobs: int
     ) -> Iterator[tuple[Task, Report | GraderError | None]]:
-        waiting = iter(tasks)
+        waiting, source = deque[Task](), iter(tasks)
         done: list[tuple[Task, Report | GraderError | None]] = []
         while True:
-            while self._has_room(jobs) and (task := next(waiting, None)):
+            while self._has_room(jobs) and (task := self._next(waiting, source)):
                 judge = self._judge_with_room(jobs)
                 if judge.tasks and len(task.source.data) > _IN_ADVANCE:
-                    waiting = itertools.chain([task], waiting)
+                    waiting.appendleft(task)
                     break
                 judge.give(task)
             # Whoever takes the reports works on them while the judges do.
@@ -171,13 +170,13 @@ class Crew:
                 if report is None:
                     judge.connection.close()
                     self._judges.remove(judge)
-                    waiting = itertools.chain(judge.tasks, waiting)
+                    waiting.extend(judge.tasks)
             late = time.monotonic() - _PATIENCE
             if any(judge.tasks and judge.since < late for judge in self._judges):
                 done += [
                     (j.tasks.popleft(), None) for j in self._judges if j.tasks and j.since < late
                 ]
-                waiting = itertools.chain(*(judge.tasks for judge in self._judges), waiting)
+                waiting.extend(task for judge in self._judges for task in judge.tasks)
                 self.close()
 
     def _fault(self) -> GraderError | None:
@@ -188,6 +187,10 @@ class Crew:
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         self._heard = self._errors.tell()
         return GraderError(lines[-1]) if lines else None
+
+    @staticmethod
+    def _next(waiting: deque[Task], source: Iterator[Task]) -> Task | None:
+        return waiting.popleft() if waiting else next(source, None)
 
     def _has_room(self, jobs: int) -> bool:
         return len(self._judges) < jobs or any(len(j.tasks) < _TASKS for j in self._judges[:jobs])
